@@ -1,0 +1,172 @@
+"""What a player may answer, and the set of answers that are legal (`rules.md` §13).
+
+Actions are a closed union of frozen values. A `Legal` set can be iterated in canonical
+order, counted, and asked for membership; the arena judges an answer by exactly the set
+that the bot was sent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from math import comb
+from typing import Final, TypeAlias
+
+from engine.cards import PACK_SIZE, Card, Seat, Suit
+
+
+class DecisionKind(StrEnum):
+    """The six questions the game asks."""
+
+    TRUMP = "trump"
+    BID = "bid"
+    DECLARE = "declare"
+    EXCHANGE = "exchange"
+    DISCARD = "discard"
+    PLAY = "play"
+
+
+class Contract(StrEnum):
+    """The bids of the auction, low to high (`rules.md` §7); `WEITER` is a pass."""
+
+    WEITER = "weiter"
+    WEITER_ODER = "weiter-oder"
+    ODER = "oder"
+    SCHLAGEN = "schlagen"
+
+
+CONTRACTS_UPWARDS: Final = tuple(Contract)
+
+
+class Call(StrEnum):
+    """The declarations, in canonical order (`rules.md` §8)."""
+
+    FOLD = "fold"
+    PLAY = "play"
+    BETTLER = "bettler"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class NameTrump:
+    """The dealer's choice of trumps after a turned Weli (`rules.md` §5.3)."""
+
+    suit: Suit
+
+
+@dataclass(frozen=True, slots=True)
+class Bid:
+    """One word of the auction (`rules.md` §7)."""
+
+    contract: Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Fold, play, promise no trick, or claim the last word (`rules.md` §8)."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Cards to swap with the stock, in index order; none is an answer too (`rules.md` §9)."""
+
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Cards to lay away, in index order (`rules.md` §5.7)."""
+
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A card to a trick (`rules.md` §10)."""
+
+    card: Card
+
+
+Action: TypeAlias = NameTrump | Bid | Declare | Exchange | Discard | Play
+ListedAction: TypeAlias = NameTrump | Bid | Declare | Play
+"""The actions whose legal answers are few enough to be listed."""
+
+PLAYS: Final = tuple(Play(card) for card in range(PACK_SIZE))
+"""The one `Play` of every card, by index."""
+
+KINDS: Final[dict[type[Action], DecisionKind]] = {
+    NameTrump: DecisionKind.TRUMP,
+    Bid: DecisionKind.BID,
+    Declare: DecisionKind.DECLARE,
+    Exchange: DecisionKind.EXCHANGE,
+    Discard: DecisionKind.DISCARD,
+    Play: DecisionKind.PLAY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Legal answers that are listed one by one, in canonical order."""
+
+    kind: DecisionKind
+    actions: tuple[ListedAction, ...]
+
+    def __iter__(self) -> Iterator[Action]:
+        return iter(self.actions)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __contains__(self, action: object) -> bool:
+        return action in self.actions
+
+
+@dataclass(frozen=True, slots=True)
+class Subsets:
+    """Legal answers that are the subsets of a hand, from `least` to `most` cards.
+
+    `hand` is in index order. Iteration is by size, then lexicographic; membership is
+    decided without building the subsets.
+    """
+
+    kind: DecisionKind
+    hand: tuple[Card, ...]
+    least: int
+    most: int
+
+    def __iter__(self) -> Iterator[Action]:
+        make = Exchange if self.kind is DecisionKind.EXCHANGE else Discard
+        for size in range(self.least, self.most + 1):
+            for cards in combinations(self.hand, size):
+                yield make(cards)
+
+    def __len__(self) -> int:
+        return sum(comb(len(self.hand), size) for size in range(self.least, self.most + 1))
+
+    def __contains__(self, action: object) -> bool:
+        if not isinstance(action, Exchange | Discard) or KINDS[type(action)] is not self.kind:
+            return False
+        cards = action.cards
+        return (
+            self.least <= len(cards) <= self.most
+            and all(card in self.hand for card in cards)
+            and all(left < right for left, right in zip(cards, cards[1:], strict=False))
+        )
+
+
+Legal: TypeAlias = Listed | Subsets
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One question: which seat is asked, and what it may answer. Never fewer than two answers."""
+
+    seat: Seat
+    legal: Legal
+
+    @property
+    def kind(self) -> DecisionKind:
+        """The kind of question."""
+        return self.legal.kind

@@ -1,0 +1,675 @@
+"""One deal as a machine of phases (`rules.md` §5), driven from outside.
+
+`PHASES` at the end of the file is the table: what a phase does when it begins, what its
+next seat may answer, what an answer does, which phase follows. A phase whose queue of
+seats is empty is over. One dispatcher, `Deal._advance`, walks the table, takes forced
+decisions by itself, and stops where a seat must be asked.
+
+A deal knows its cards and chips; sessions, dealers to come and views are not its business.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+
+from engine.actions import (
+    CONTRACTS_UPWARDS,
+    PLAYS,
+    Action,
+    Bid,
+    Call,
+    Contract,
+    Decision,
+    DecisionKind,
+    Declare,
+    Discard,
+    Exchange,
+    Legal,
+    Listed,
+    NameTrump,
+    Play,
+    Subsets,
+)
+from engine.cards import PACK_SIZE, WELI, Card, Rank, Seat, Suit, rank_of, suit_of
+from engine.errors import BrokenDealError, IllegalActionError
+from engine.events import (
+    AntesPaid,
+    CardsDealt,
+    CutEffect,
+    CutMade,
+    DealBegan,
+    DealSettled,
+    Decided,
+    Event,
+    Exchanged,
+    StrikerFixed,
+    TrickTaken,
+)
+from engine.pack import PackSource, cut, deal_packets
+from engine.pot import PlayedDeal, Purse, settle
+from engine.rules import (
+    AnteFrom,
+    Contracts,
+    DealKind,
+    ExchangeMode,
+    FirstLead,
+    OderMeaning,
+    Ruleset,
+    SessionOptions,
+    WeliCut,
+)
+from engine.trick import CardOrder, card_order, legal_cards, strongest
+
+FREE_EXCHANGE_LIMIT = 5
+"""Cards that a free exchange may swap (`rules.md` §9)."""
+
+FACE_DOWN_DRAWS = 3
+"""Of a free exchange the first cards come face down, the rest face up."""
+
+
+class Deal:
+    """A deal from the antes to the settlement.
+
+    Public attributes are the state, to be read and never written from outside. Tuples and
+    lists of hands, chips or tricks are indexed by seat.
+    """
+
+    def __init__(
+        self,
+        ruleset: Ruleset,
+        options: SessionOptions,
+        *,
+        number: int,
+        kind: DealKind,
+        dealer: Seat,
+        seats: tuple[Seat, ...],
+        stacks: tuple[int, ...],
+        pot: int,
+        packs: PackSource,
+        tie_break: bool = False,
+        events: list[Event] | None = None,
+    ) -> None:
+        """Begin a deal; it runs at once to its first decision.
+
+        Args:
+            ruleset: the options of the game.
+            options: the frame of the session.
+            number: of the deal in its session, from 0.
+            kind: `MUSS` or `NORMAL`.
+            dealer: the seat that deals unless the cut moves the deal.
+            seats: those dealt in, ascending.
+            stacks: chips by seat.
+            pot: chips carried over.
+            packs: where the shuffled packs come from.
+            tie_break: whether this is the deal that parts the tied (`rules.md` §12).
+            events: a list that is told what happens; a new one by default.
+        """
+        nobody = ((),) * options.players
+        self.ruleset, self.options, self.number, self.tie_break = ruleset, options, number, tie_break
+        self.base_kind, self.kind = kind, kind
+        self.first_dealer, self.dealer, self.seats = dealer, dealer, seats
+        self.stacks, self.pot = stacks, pot
+        self.events: list[Event] = [] if events is None else events
+        self.pack: tuple[Card, ...] = ()
+        self.stock: tuple[Card, ...] = ()
+        self.hands: list[tuple[Card, ...]] = list(nobody)
+        self.discards: list[tuple[Card, ...]] = list(nobody)
+        self.antes: tuple[int, ...] = (0,) * options.players
+        self.cuts: tuple[CutMade, ...] = ()
+        self.turned: tuple[Card, ...] = ()
+        self.trump: Suit | None = None
+        self.bids: tuple[tuple[Seat, Contract], ...] = ()
+        self.contract: Contract | None = None
+        self.auction_turned: tuple[Card, ...] = ()
+        self.striker: Seat | None = None
+        self.declarations: tuple[tuple[Seat, Call], ...] = ()
+        self.active = seats
+        self.exchanges: tuple[Exchanged, ...] = ()
+        self.has_swapped = False
+        """Whether the seat whose turn of the exchange it is has drawn, and lays away next."""
+        self.tricks: tuple[TrickTaken, ...] = ()
+        self.trick: tuple[tuple[Seat, Card], ...] = ()
+        self.tricks_won = [0] * options.players
+        self.queue: tuple[Seat, ...] = ()
+        """The seats that the present phase will still ask, the next one first."""
+        self.decision: Decision | None = None
+        """The open question; None when the deal is over."""
+        self.next_kind: DealKind | None = None
+        """The kind of the next deal, once this one is settled."""
+        self._packs = packs
+        self._phase = PHASES["antes"]
+        self.events.append(DealBegan(number, dealer, kind, tie_break, seats))
+        self._phase.begin(self)
+        self._advance()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deal is settled."""
+        return self.decision is None
+
+    def apply(self, action: Action) -> None:
+        """Take the answer to the open decision, then run on to the next.
+
+        Raises:
+            IllegalActionError: nothing is asked, or the action is not legal; nothing changes.
+        """
+        decision = self.decision
+        if decision is None:
+            raise IllegalActionError("the deal is over: nothing is asked")
+        if action not in decision.legal:
+            raise IllegalActionError(f"{action} is not among the {len(decision.legal)} legal answers")
+        self._carry_out(decision.seat, action, forced=False)
+        self._advance()
+
+    def copy(self) -> "Deal":
+        """A deal in the same state that can be played on by itself; its list of events is empty."""
+        twin = copy(self)
+        twin.events = []
+        twin.hands, twin.discards, twin.tricks_won = self.hands[:], self.discards[:], self.tricks_won[:]
+        return twin
+
+    def clockwise_from(self, seat: Seat) -> tuple[Seat, ...]:
+        """The seats dealt in, clockwise, beginning with `seat`, which is one of them."""
+        at = self.seats.index(seat)
+        return self.seats[at:] + self.seats[:at]
+
+    def left_of(self, seat: Seat) -> Seat:
+        """The next seat dealt in, clockwise (`rules.md` §2, §12)."""
+        return self.seats[(self.seats.index(seat) + 1) % len(self.seats)]
+
+    @property
+    def forehand_order(self) -> tuple[Seat, ...]:
+        """The seats dealt in, clockwise from forehand, the dealer last."""
+        return self.clockwise_from(self.left_of(self.dealer))
+
+    @property
+    def order(self) -> CardOrder:
+        """The cards under the present trumps, which are known."""
+        assert self.trump is not None
+        return card_order(self.trump, self.ruleset.weli_rank)
+
+    @property
+    def is_open_normal(self) -> bool:
+        """Whether players may bid, declare and exchange: a Normal deal that parts no tie."""
+        return self.kind is DealKind.NORMAL and not self.tie_break
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether anyone but the striker is left to play."""
+        return len(self.active) > 1
+
+    def check_cards(self) -> None:
+        """See that each of the 33 cards is in exactly one place.
+
+        Raises:
+            BrokenDealError: a card is missing or stands in two places.
+        """
+        places: list[Card] = [*self.stock, *self.auction_turned]
+        if not self.ruleset.turn_up_to_dealer:
+            places += self.turned
+        for hand in (*self.hands, *self.discards, *(swap.laid for swap in self.exchanges)):
+            places += hand
+        places += [card for trick in self.tricks for _, card in trick.cards]
+        places += [card for _, card in self.trick]
+        if sorted(places) != list(range(PACK_SIZE)):
+            raise BrokenDealError(f"deal {self.number}: a card is missing or stands in two places")
+
+    # ---------------------------------------------------------------- the dispatcher
+
+    def _advance(self) -> None:
+        while True:
+            if not self.queue:
+                following = self._phase.then
+                if following is None:
+                    self.decision = None
+                    return
+                self._phase = PHASES[following]
+                self._phase.begin(self)
+                continue
+            seat = self.queue[0]
+            legal = self._phase.legal(self, seat)
+            if len(legal) > 1:
+                self.decision = Decision(seat, legal)
+                return
+            for action in legal:
+                self._carry_out(seat, action, forced=True)
+
+    def _carry_out(self, seat: Seat, action: Action, *, forced: bool) -> None:
+        self.events.append(Decided(seat, action, forced))
+        self._phase.apply(self, seat, action)
+
+    # ---------------------------------------------------------------- small steps
+
+    def collect(self, *dues: tuple[Seat, int]) -> tuple[int, ...]:
+        """Payments into the pot, each capped at the stack; what was paid, by seat."""
+        purse = Purse(self.stacks, self.pot)
+        paid = purse.collect(dues)
+        self.stacks, self.pot = purse.stacks, purse.pot
+        return paid
+
+    def shuffle(self, pack_number: int) -> tuple[Card, Card]:
+        """Shuffle and cut; the bottom cards of the top and of the lower packet."""
+        pack, top_size = self._packs(pack_number)
+        self.pack = cut(pack, top_size)
+        return pack[top_size - 1], pack[-1]
+
+    def draw(self, count: int) -> tuple[Card, ...]:
+        """The top cards of the stock, as far as it goes."""
+        drawn, self.stock = self.stock[:count], self.stock[count:]
+        return drawn
+
+    def take_from_hand(self, seat: Seat, cards: tuple[Card, ...]) -> None:
+        """Remove cards from a hand."""
+        self.hands[seat] = tuple([card for card in self.hands[seat] if card not in cards])
+
+    def give(self, seat: Seat, cards: tuple[Card, ...]) -> None:
+        """Add cards to a hand, which stays in index order."""
+        self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
+
+    def fix_trump(self, card: Card) -> None:
+        """An ordinary card fixes trumps; a Seven makes the deal a Seven Muss (`rules.md` §5.4)."""
+        self.trump = suit_of(card)
+        if rank_of(card) is Rank.SEVEN:
+            self.kind = DealKind.SEVEN_MUSS
+
+
+# ------------------------------------------------------------------ antes, cut, dealing
+
+
+def _begin_antes(deal: Deal) -> None:
+    ante, muss = deal.ruleset.ante, deal.base_kind is DealKind.MUSS
+    if deal.ruleset.ante_from is AnteFrom.EVERYONE:
+        dues = [(seat, ante) for seat in deal.seats]
+    elif muss:
+        dues = [(seat, 2 * ante if seat == deal.dealer else ante) for seat in deal.seats]
+    else:
+        dues = [(deal.dealer, ante)]
+    deal.antes = deal.collect(*dues)
+    deal.events.append(AntesPaid(deal.antes))
+
+
+def _begin_cut(deal: Deal) -> None:
+    top, lower = deal.shuffle(0)
+    while deal.ruleset.cut_ritual and _cut_moves_on(deal, top, lower):
+        top, lower = deal.shuffle(len(deal.cuts))
+
+
+def _cut_moves_on(deal: Deal, top: Card, lower: Card) -> bool:
+    """One cut of the ritual (`rules.md` §5.2); whether the pack is shuffled and cut again."""
+    is_special = top == WELI or rank_of(top) in (Rank.ACE, Rank.SEVEN)
+    shown = (top, lower) if is_special else (top,)
+    effect = _cut_effect(shown)
+    dealer, ante = deal.dealer, deal.ruleset.ante
+    forehand = deal.left_of(dealer)
+    beyond = deal.left_of(forehand)
+    right = deal.seats[deal.seats.index(dealer) - 1]
+    payers: dict[CutEffect, tuple[Seat, ...]] = {
+        CutEffect.DEAL: (),
+        CutEffect.WELI: deal.seats,
+        CutEffect.ACE_SEVEN: (forehand, beyond),
+        CutEffect.SPRUNG: (forehand, beyond),
+        CutEffect.HUPF_LEFT: (forehand,),
+        CutEffect.HUPF_RIGHT: (right,),
+    }
+    new_dealers = {CutEffect.SPRUNG: beyond, CutEffect.HUPF_LEFT: forehand, CutEffect.HUPF_RIGHT: right}
+    made = CutMade(dealer, shown, effect, deal.collect(*((seat, ante) for seat in payers[effect])))
+    deal.cuts += (made,)
+    deal.events.append(made)
+    deal.dealer = new_dealers.get(effect, dealer)
+    return effect in new_dealers or (effect is CutEffect.WELI and deal.ruleset.weli_cut is WeliCut.RECUT)
+
+
+def _cut_effect(shown: tuple[Card, ...]) -> CutEffect:
+    if len(shown) == 1:
+        return CutEffect.DEAL
+    if WELI in shown:
+        return CutEffect.WELI
+    first, second = rank_of(shown[0]), rank_of(shown[1])
+    if {first, second} == {Rank.ACE, Rank.SEVEN}:
+        return CutEffect.ACE_SEVEN
+    if first is Rank.SEVEN:
+        return CutEffect.HUPF_RIGHT
+    return CutEffect.SPRUNG if second is Rank.ACE else CutEffect.HUPF_LEFT
+
+
+def _begin_dealing(deal: Deal) -> None:
+    ruleset, order = deal.ruleset, deal.forehand_order
+    packets, before_turn = ((3, 2), 5) if ruleset.hand_size == 5 else ((2, 2), 2)
+    turn_at = before_turn * len(order)
+    turn_count = 2 if deal.pack[turn_at] == WELI and ruleset.turn_up_to_dealer else 1
+    turned = deal.pack[turn_at : turn_at + turn_count]
+    rest = deal.pack[:turn_at] + deal.pack[turn_at + turn_count :]
+    for seat, hand in zip(order, deal_packets(rest, len(order), packets), strict=True):
+        deal.hands[seat] = hand
+    deal.stock = rest[ruleset.hand_size * len(order) :]
+    deal.turned = turned
+    if turned[-1] != WELI:
+        deal.fix_trump(turned[-1])
+    deal.events.append(CardsDealt(deal.dealer, tuple(deal.hands), turned, deal.trump, deal.kind))
+    if ruleset.turn_up_to_dealer:
+        deal.give(deal.dealer, turned)
+
+
+# ----------------------------------------------------------------------------- trumps
+
+
+def _begin_trumps(deal: Deal) -> None:
+    deal.queue = (deal.dealer,) if deal.trump is None else ()
+
+
+_ALL_TRUMPS = Listed(DecisionKind.TRUMP, tuple([NameTrump(suit) for suit in Suit]))
+
+
+def _legal_trumps(deal: Deal, seat: Seat) -> Legal:
+    return _ALL_TRUMPS
+
+
+def _apply_trumps(deal: Deal, seat: Seat, action: Action) -> None:
+    assert isinstance(action, NameTrump)
+    deal.trump = action.suit
+    deal.queue = ()
+
+
+# ---------------------------------------------------------------------------- auction
+
+
+def _begin_auction(deal: Deal) -> None:
+    contracts = deal.ruleset.contracts
+    if contracts is Contracts.NONE or not deal.is_open_normal:
+        return
+    deal.queue = (deal.dealer,) if contracts is Contracts.DEALER else deal.clockwise_from(deal.dealer)
+
+
+def _legal_bids(deal: Deal, seat: Seat) -> Legal:
+    highest = max([CONTRACTS_UPWARDS.index(contract) for _, contract in deal.bids], default=0)
+    bids = [Contract.WEITER]
+    for contract in CONTRACTS_UPWARDS[highest + 1 :]:
+        turns_cards = contract is Contract.WEITER_ODER or (
+            contract is Contract.ODER and deal.ruleset.oder is OderMeaning.NEW_SUIT
+        )
+        if deal.stock or not turns_cards:
+            bids.append(contract)
+    return Listed(DecisionKind.BID, tuple([Bid(contract) for contract in bids]))
+
+
+def _apply_bid(deal: Deal, seat: Seat, action: Action) -> None:
+    assert isinstance(action, Bid)
+    deal.bids += ((seat, action.contract),)
+    deal.queue = () if action.contract is Contract.SCHLAGEN else deal.queue[1:]
+
+
+def _begin_contract(deal: Deal) -> None:
+    """The highest bid takes effect (`rules.md` §7)."""
+    deal.striker = deal.dealer
+    if deal.bids:
+        deal.contract = Contract.SCHLAGEN
+        for seat, contract in deal.bids:
+            # Each contract outbids those before it, so that the last one stands.
+            if contract is not Contract.WEITER:
+                deal.striker, deal.contract = seat, contract
+        if deal.contract is Contract.WEITER_ODER:
+            _turn_until(deal, lambda card: True)
+        elif deal.contract is Contract.ODER and deal.ruleset.oder is OderMeaning.NEW_SUIT:
+            old = deal.trump
+            _turn_until(deal, lambda card: suit_of(card) is not old)
+    assert deal.trump is not None
+    deal.events.append(StrikerFixed(deal.striker, deal.contract, deal.auction_turned, deal.trump, deal.kind))
+
+
+def _turn_until(deal: Deal, fixes_trump: Callable[[Card], bool]) -> None:
+    """Turn cards of the stock until one fixes trumps; the Weli never does."""
+    while deal.stock:
+        (card,) = deal.draw(1)
+        deal.auction_turned += (card,)
+        if card != WELI and fixes_trump(card):
+            deal.fix_trump(card)
+            return
+
+
+# ----------------------------------------------------------------------- declarations
+
+
+def _begin_declarations(deal: Deal) -> None:
+    if deal.is_open_normal:
+        deal.queue = tuple([seat for seat in deal.forehand_order if seat != deal.striker])
+
+
+def _legal_calls(deal: Deal, seat: Seat) -> Legal:
+    calls = [Call.FOLD, Call.PLAY]
+    if deal.ruleset.bettler:
+        calls.append(Call.BETTLER)
+    is_claimed = any(call is Call.LAST for _, call in deal.declarations)
+    if deal.ruleset.last_say and not is_claimed and len(deal.queue) > 1:
+        calls.append(Call.LAST)
+    return Listed(DecisionKind.DECLARE, tuple([Declare(call) for call in calls]))
+
+
+def _apply_call(deal: Deal, seat: Seat, action: Action) -> None:
+    assert isinstance(action, Declare)
+    deal.declarations += ((seat, action.call),)
+    deal.queue = deal.queue[1:]
+    if action.call is Call.LAST:
+        deal.queue += (seat,)
+    elif action.call is Call.FOLD:
+        deal.active = tuple([other for other in deal.active if other != seat])
+
+
+# --------------------------------------------------------------- exchange, laying away
+
+
+def _begin_exchange(deal: Deal) -> None:
+    ruleset = deal.ruleset
+    if ruleset.exchange is ExchangeMode.NONE or not deal.is_open_normal or not deal.is_contested:
+        return
+    deal.queue = exchange_turns(deal)
+
+
+def exchange_turns(deal: Deal) -> tuple[Seat, ...]:
+    """Whose turns the exchange has, in order; the striker's second one last (`rules.md` §7, §9)."""
+    turns = tuple([seat for seat in deal.forehand_order if seat in deal.active])
+    is_extra = deal.contract is Contract.ODER and deal.ruleset.oder is OderMeaning.EXTRA_EXCHANGE
+    return (*turns, deal.striker) if is_extra and deal.striker is not None else turns
+
+
+def _legal_exchange(deal: Deal, seat: Seat) -> Legal:
+    if deal.has_swapped:
+        return _legal_discard(deal, seat)
+    hand, ruleset = deal.hands[seat], deal.ruleset
+    most = min(len(hand), len(deal.stock))
+    if ruleset.exchange is ExchangeMode.FREE:
+        most = min(most, FREE_EXCHANGE_LIMIT)
+    else:
+        most = min(most, ruleset.exchange_limit)
+        if ruleset.exchange_fee:
+            most = min(most, deal.stacks[seat] // ruleset.exchange_fee)
+    return Subsets(DecisionKind.EXCHANGE, hand, 0, most)
+
+
+def _apply_exchange(deal: Deal, seat: Seat, action: Action) -> None:
+    if isinstance(action, Discard):
+        _apply_discard(deal, seat, action)
+        deal.has_swapped = False
+        return
+    assert isinstance(action, Exchange)
+    _swap(deal, seat, action.cards)
+    if len(deal.hands[seat]) > deal.ruleset.hand_size:
+        deal.has_swapped = True
+    else:
+        deal.queue = deal.queue[1:]
+
+
+def _swap(deal: Deal, seat: Seat, laid: tuple[Card, ...]) -> None:
+    """Lay cards away and draw as many; with `free`, extra cards for what came face up (`rules.md` §9)."""
+    is_free = deal.ruleset.exchange is ExchangeMode.FREE
+    paid = 0 if is_free else deal.collect((seat, deal.ruleset.exchange_fee * len(laid)))[seat]
+    drawn = deal.draw(len(laid))
+    face_up = drawn[FACE_DOWN_DRAWS:] if is_free else ()
+    bonus = deal.draw(sum([_extra_cards(deal, card) for card in face_up]))
+    deal.take_from_hand(seat, laid)
+    deal.give(seat, drawn + bonus)
+    swap = Exchanged(seat, laid, drawn, face_up, bonus, paid, len(deal.stock))
+    deal.exchanges += (swap,)
+    deal.events.append(swap)
+
+
+def _extra_cards(deal: Deal, face_up: Card) -> int:
+    if face_up != WELI and suit_of(face_up) is not deal.trump:
+        return 0
+    return 5 if rank_of(face_up) is Rank.ACE else 1
+
+
+def _begin_laying_away(deal: Deal) -> None:
+    if deal.is_contested:
+        deal.queue = tuple([seat for seat in deal.active if len(deal.hands[seat]) > deal.ruleset.hand_size])
+
+
+def _legal_discard(deal: Deal, seat: Seat) -> Legal:
+    hand = deal.hands[seat]
+    surplus = len(hand) - deal.ruleset.hand_size
+    return Subsets(DecisionKind.DISCARD, hand, surplus, surplus)
+
+
+def _apply_discard(deal: Deal, seat: Seat, action: Action) -> None:
+    assert isinstance(action, Discard)
+    deal.take_from_hand(seat, action.cards)
+    deal.discards[seat] += action.cards
+    deal.queue = deal.queue[1:]
+
+
+# ------------------------------------------------------------------------------- play
+
+
+def _begin_play(deal: Deal) -> None:
+    striker = deal.striker
+    assert striker is not None
+    if not deal.is_contested:
+        deal.tricks_won[striker] = deal.ruleset.hand_size
+    elif deal.ruleset.first_lead is FirstLead.STRIKER:
+        deal.queue = _active_from(deal, striker)
+    else:
+        deal.queue = tuple([seat for seat in deal.forehand_order if seat in deal.active])
+
+
+def _active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:
+    """The active seats, clockwise, beginning with `seat`, which is one of them."""
+    at = deal.active.index(seat)
+    return deal.active[at:] + deal.active[:at]
+
+
+def _legal_plays(deal: Deal, seat: Seat) -> Legal:
+    trick, hand = deal.trick, deal.hands[seat]
+    if trick:
+        order = deal.order
+        hand = legal_cards(
+            hand, trick[0][1], strongest(trick, order)[1], order, must_head=deal.ruleset.must_head
+        )
+    return Listed(DecisionKind.PLAY, tuple([PLAYS[card] for card in hand]))
+
+
+def _apply_play(deal: Deal, seat: Seat, action: Action) -> None:
+    assert isinstance(action, Play)
+    deal.take_from_hand(seat, (action.card,))
+    deal.trick += ((seat, action.card),)
+    deal.queue = deal.queue[1:]
+    if not deal.queue:
+        _take_trick(deal)
+
+
+def _take_trick(deal: Deal) -> None:
+    winner = strongest(deal.trick, deal.order)[0]
+    taken = TrickTaken(deal.trick[0][0], deal.trick, winner)
+    deal.tricks += (taken,)
+    deal.events.append(taken)
+    deal.trick = ()
+    deal.tricks_won[winner] += 1
+    if len(deal.tricks) < deal.ruleset.hand_size:
+        deal.queue = _active_from(deal, winner)
+
+
+# ------------------------------------------------------------------------- settlement
+
+
+def _begin_settlement(deal: Deal) -> None:
+    assert deal.striker is not None
+    played = PlayedDeal(
+        kind=deal.kind,
+        tie_break=deal.tie_break,
+        order=deal.forehand_order,
+        active=deal.active,
+        bettlers=tuple([seat for seat, call in deal.declarations if call is Call.BETTLER]),
+        striker=deal.striker,
+        tricks_won=tuple(deal.tricks_won),
+        pot=deal.pot,
+        stacks=deal.stacks,
+    )
+    done = settle(deal.ruleset, played)
+    deal.stacks, deal.pot, deal.next_kind = done.stacks, done.pot, done.next_kind
+    deal.events.append(
+        DealSettled(
+            active=played.active,
+            tricks_won=played.tricks_won,
+            pot_before=played.pot,
+            bonuses=done.bonuses,
+            shares=done.shares,
+            remainder=done.remainder,
+            penalties=done.penalties,
+            failed=done.failed,
+            pot=done.pot,
+            stacks=done.stacks,
+            next_kind=done.next_kind,
+        )
+    )
+
+
+# ------------------------------------------------------------------- the phase table
+
+
+def _nothing_begins(deal: Deal) -> None:
+    pass
+
+
+def _nothing_legal(deal: Deal, seat: Seat) -> Legal:
+    raise BrokenDealError("a phase without decisions was asked for its legal answers")
+
+
+def _nothing_applies(deal: Deal, seat: Seat, action: Action) -> None:
+    raise BrokenDealError("a phase without decisions was given an answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One row of the table (`rules.md` §5).
+
+    Attributes:
+        name: of the phase, and its key in `PHASES`.
+        then: the phase that follows; None at the end.
+        begin: takes the steps that need no decision and queues the seats to be asked.
+        legal: what the next seat of the queue may answer.
+        apply: carries an answer out and moves the queue on.
+    """
+
+    name: str
+    then: str | None
+    begin: Callable[[Deal], None] = _nothing_begins
+    legal: Callable[[Deal, Seat], Legal] = _nothing_legal
+    apply: Callable[[Deal, Seat, Action], None] = _nothing_applies
+
+
+PHASES = {
+    phase.name: phase
+    for phase in (
+        Phase("antes", "cut", _begin_antes),
+        Phase("cut", "dealing", _begin_cut),
+        Phase("dealing", "trumps", _begin_dealing),
+        Phase("trumps", "auction", _begin_trumps, _legal_trumps, _apply_trumps),
+        Phase("auction", "contract", _begin_auction, _legal_bids, _apply_bid),
+        Phase("contract", "declarations", _begin_contract),
+        Phase("declarations", "exchange", _begin_declarations, _legal_calls, _apply_call),
+        Phase("exchange", "laying_away", _begin_exchange, _legal_exchange, _apply_exchange),
+        Phase("laying_away", "play", _begin_laying_away, _legal_discard, _apply_discard),
+        Phase("play", "settlement", _begin_play, _legal_plays, _apply_play),
+        Phase("settlement", "over", _begin_settlement),
+        Phase("over", None),
+    )
+}
+"""The phases of a deal in the order in which they follow each other."""

@@ -1,0 +1,73 @@
+"""The pack: the shuffle that is the same in every language, and the deal of the cards.
+
+`rules.md` §4 defines the byte stream and the shuffle. Nothing here knows chips, trumps or
+whose turn it is.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+from engine.cards import PACK_SIZE, Card
+
+SEED_BYTES: Final = 32
+_LABEL: Final = b"kratzen/1/"
+
+Pack: TypeAlias = tuple[Card, ...]
+"""All 33 cards, position 0 on top."""
+
+PackSource: TypeAlias = Callable[[int], tuple[Pack, int]]
+"""From a pack number to the shuffled pack before the cut, and the size of the top packet."""
+
+# For uniform(m): the first byte value that must be refused (`rules.md` §4).
+_REFUSED: Final = tuple(256 - 256 % m if m else 0 for m in range(PACK_SIZE + 1))
+
+
+def _byte_stream(seed: bytes, deal: int, pack_number: int) -> Iterator[int]:
+    prefix = seed + _LABEL + deal.to_bytes(4, "big") + pack_number.to_bytes(4, "big")
+    counter = 0
+    while True:
+        yield from sha256(prefix + counter.to_bytes(4, "big")).digest()
+        counter += 1
+
+
+def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
+    """The shuffled pack of a deal before the cut, and the size of the top packet (`rules.md` §4).
+
+    Args:
+        seed: the session's seed, 32 bytes.
+        deal: number of the deal in its session, from 0.
+        pack_number: 0 for the first shuffle of the deal, one more for each reshuffle.
+
+    Raises:
+        ValueError: the seed is not 32 bytes long.
+    """
+    if len(seed) != SEED_BYTES:
+        raise ValueError(f"a seed is {SEED_BYTES} bytes long, this one {len(seed)}")
+    stream = _byte_stream(seed, deal, pack_number)
+    pack = list(range(PACK_SIZE))
+    for last in range(PACK_SIZE - 1, 0, -1):
+        size = last + 1
+        byte = next(stream)
+        while byte >= _REFUSED[size]:
+            byte = next(stream)
+        other = byte % size
+        pack[last], pack[other] = pack[other], pack[last]
+    # 256 is a multiple of the 32 possible cuts, so that no byte is refused.
+    return tuple(pack), 1 + next(stream) % (PACK_SIZE - 1)
+
+
+def cut(pack: Pack, top_size: int) -> Pack:
+    """The pack after the top packet of `top_size` cards has gone below."""
+    return pack[top_size:] + pack[:top_size]
+
+
+def deal_packets(pack: Pack, hand_count: int, packets: tuple[int, ...]) -> tuple[tuple[Card, ...], ...]:
+    """Hands in dealing order, sorted by index: each gets `packets[0]` cards, then `packets[1]`, and so on."""
+    hands: list[tuple[Card, ...]] = [()] * hand_count
+    start = 0
+    for size in packets:
+        for place in range(hand_count):
+            hands[place] += pack[start : start + size]
+            start += size
+    return tuple([tuple(sorted(hand)) for hand in hands])

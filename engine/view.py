@@ -1,0 +1,195 @@
+"""What one seat may know, as a type of its own (`rules.md` §6).
+
+A view is built from nothing, field by field, out of what the seat may see; nothing hidden
+is copied and then blanked. It holds the running deal from its start, so that a player
+without memory is a correct player.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from engine.actions import Action, Call, Contract, Discard, Exchange
+from engine.cards import Card, Seat, Suit
+from engine.deal import Deal
+from engine.events import (
+    AntesPaid,
+    CardsDealt,
+    CutMade,
+    DealBegan,
+    DealSettled,
+    Decided,
+    Event,
+    Exchanged,
+    SessionEnded,
+    StrikerFixed,
+    TrickTaken,
+)
+from engine.rules import DealKind, Ruleset, SessionOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeSeen:
+    """A turn of the exchange as everybody sees it: card counts, and the cards drawn face up."""
+
+    seat: Seat
+    laid_count: int
+    face_up: tuple[Card, ...]
+    bonus_count: int
+    paid: int
+
+
+class View(NamedTuple):
+    """Everything that `seat` may know of the running deal.
+
+    Tuples named in the plural of a seat's thing (`stacks`, `hand_sizes`, `tricks_won`,
+    `antes`) are indexed by seat. Chips are whole numbers. `hand` is in index order.
+    """
+
+    seat: Seat
+    ruleset: Ruleset
+    options: SessionOptions
+    deal: int
+    """Number of the deal in its session, from 0."""
+    tie_break: bool
+    base_kind: DealKind
+    """The kind as the deal began."""
+    kind: DealKind
+    """The kind it is played as."""
+    first_dealer: Seat
+    """Before the cut moved the deal."""
+    dealer: Seat
+    seats: tuple[Seat, ...]
+    """The seats dealt in."""
+    stacks: tuple[int, ...]
+    pot: int
+    antes: tuple[int, ...]
+    cuts: tuple[CutMade, ...]
+    turned: tuple[Card, ...]
+    """The turn-up, one or two cards; the last one fixed trumps unless it is the Weli."""
+    trump: Suit | None
+    """None while the dealer has trumps to name."""
+    bids: tuple[tuple[Seat, Contract], ...]
+    contract: Contract | None
+    auction_turned: tuple[Card, ...]
+    striker: Seat | None
+    """None until the auction is over."""
+    declarations: tuple[tuple[Seat, Call], ...]
+    active: tuple[Seat, ...]
+    """The seats that have not folded, ascending."""
+    hand: tuple[Card, ...]
+    hand_sizes: tuple[int, ...]
+    """Cards in each hand; a folded hand keeps its size."""
+    stock_size: int
+    exchanges: tuple[ExchangeSeen, ...]
+    own_exchanges: tuple[Exchanged, ...]
+    """This seat's own turns, with the cards."""
+    laid_away: tuple[Card, ...]
+    """What this seat laid away outside the exchange."""
+    tricks: tuple[TrickTaken, ...]
+    """The complete tricks of the deal."""
+    trick: tuple[tuple[Seat, Card], ...]
+    """The trick on the table, the leader's card first; empty before a lead."""
+    tricks_won: tuple[int, ...]
+
+
+# ------------------------------------------------------------------- events, as seen
+
+
+@dataclass(frozen=True, slots=True)
+class DealtSeen:
+    """The deal as `seat` sees it: its own hand, what was turned, everybody's hand size."""
+
+    dealer: Seat
+    hand: tuple[Card, ...]
+    hand_sizes: tuple[int, ...]
+    turned: tuple[Card, ...]
+    trump: Suit | None
+    kind: DealKind
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSeen:
+    """A decision that everybody hears: trumps named, a bid, a declaration, a card played.
+
+    For an exchange and for cards laid away `action` is None to others and `card_count`
+    says how many cards it was. Whether it was forced stays untold.
+    """
+
+    seat: Seat
+    action: Action | None
+    card_count: int
+
+
+SeenEvent: TypeAlias = (
+    DealBegan
+    | AntesPaid
+    | CutMade
+    | DealtSeen
+    | ActionSeen
+    | StrikerFixed
+    | ExchangeSeen
+    | Exchanged
+    | TrickTaken
+    | DealSettled
+    | SessionEnded
+)
+"""What a seat may hear. `Exchanged`, with its cards, is only ever told to the seat that exchanged."""
+
+
+# --------------------------------------------------------------- from the truth to a seat
+
+
+def view_of(deal: Deal, seat: Seat) -> View:
+    """What `seat` may know of a deal at this moment (`rules.md` §6)."""
+    return View(
+        seat=seat,
+        ruleset=deal.ruleset,
+        options=deal.options,
+        deal=deal.number,
+        tie_break=deal.tie_break,
+        base_kind=deal.base_kind,
+        kind=deal.kind,
+        first_dealer=deal.first_dealer,
+        dealer=deal.dealer,
+        seats=deal.seats,
+        stacks=deal.stacks,
+        pot=deal.pot,
+        antes=deal.antes,
+        cuts=deal.cuts,
+        turned=deal.turned,
+        trump=deal.trump,
+        bids=deal.bids,
+        contract=deal.contract,
+        auction_turned=deal.auction_turned,
+        striker=deal.striker,
+        declarations=deal.declarations,
+        active=deal.active,
+        hand=deal.hands[seat],
+        hand_sizes=tuple([len(hand) for hand in deal.hands]),
+        stock_size=len(deal.stock),
+        exchanges=tuple([_exchange_seen(swap) for swap in deal.exchanges]),
+        own_exchanges=tuple([swap for swap in deal.exchanges if swap.seat == seat]),
+        laid_away=deal.discards[seat],
+        tricks=deal.tricks,
+        trick=deal.trick,
+        tricks_won=tuple(deal.tricks_won),
+    )
+
+
+def seen_by(event: Event, seat: Seat) -> SeenEvent:
+    """What `seat` hears of an event (`rules.md` §6)."""
+    match event:
+        case CardsDealt(dealer, hands, turned, trump, kind):
+            return DealtSeen(dealer, hands[seat], tuple([len(hand) for hand in hands]), turned, trump, kind)
+        case Decided(actor, Exchange(cards) | Discard(cards) as action, _):
+            return ActionSeen(actor, action if actor == seat else None, len(cards))
+        case Decided(actor, action, _):
+            return ActionSeen(actor, action, 0)
+        case Exchanged(actor):
+            return event if actor == seat else _exchange_seen(event)
+        case _:
+            return event
+
+
+def _exchange_seen(swap: Exchanged) -> ExchangeSeen:
+    return ExchangeSeen(swap.seat, len(swap.laid), swap.face_up, len(swap.bonus), swap.paid)

@@ -1,0 +1,275 @@
+"""The engine against vectors from an independent implementation, every field compared."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.actions import Bid, Contract, Decision, Declare, Discard, Exchange, Subsets
+from engine.cards import Suit, card_text, parse_card
+from engine.events import (
+    AntesPaid,
+    CardsDealt,
+    CutMade,
+    DealBegan,
+    DealSettled,
+    Decided,
+    Event,
+    Exchanged,
+    SessionEnded,
+    StrikerFixed,
+    TrickTaken,
+)
+from engine.notation import action_text, parse_action
+from engine.pack import shuffle
+from engine.pot import PlayedDeal, settle
+from engine.rules import DealKind, WeliRank, make_ruleset, make_session_options
+from engine.session import Session
+from engine.trick import card_order, legal_cards, strongest
+
+Json = dict[str, Any]
+
+VECTORS = Path(__file__).parent.parent / "conformance"
+
+
+def load(name: str, entries: str) -> list[Json]:
+    """The entries of one vector file."""
+    document = json.loads((VECTORS / name).read_text("utf-8"))
+    assert document["format"] == "kratzen-conformance/1"
+    found: list[Json] = document[entries]
+    return found
+
+
+def sessions() -> Iterator[Any]:
+    """Every recorded session, as a pytest parameter."""
+    for name in ("sessions-base.json", "sessions-options.json", "sessions-events.json"):
+        for number, session in enumerate(load(name, "sessions")):
+            yield pytest.param(session, id=f"{name[9:-5]}-{number}-{session['name']}")
+
+
+def by_seat(amounts: tuple[int, ...], seats: Json) -> Json:
+    """Amounts in the vectors' form: seats with 0 are left out unless the vector lists them."""
+    return {str(seat): n for seat, n in enumerate(amounts) if n or str(seat) in seats}
+
+
+def texts(cards: tuple[int, ...]) -> list[str]:
+    """Cards in canonical notation."""
+    return [card_text(card) for card in cards]
+
+
+def test_shuffle() -> None:
+    """The shuffle gives the recorded pack and cut for every recorded seed."""
+    cases = load("shuffle.json", "cases")
+    assert len(cases) == 20
+    for case in cases:
+        assert shuffle(bytes.fromhex(case["seed"]), case["d"], case["p"]) == (tuple(case["pack"]), case["c"])
+
+
+def test_legality() -> None:
+    """The legal cards are the recorded ones in every recorded position."""
+    cases = load("legality.json", "cases")
+    assert len(cases) == 140
+    for case in cases:
+        order = card_order(Suit("ELHS".index(case["trump"])), WeliRank(case["options"]["weli_rank"]))
+        trick = tuple(enumerate([parse_card(card) for card in case["trick"]]))
+        led, best = (trick[0][1], strongest(trick, order)[1]) if trick else (None, None)
+        hand = tuple(parse_card(card) for card in case["hand"])
+        legal = legal_cards(hand, led, best, order, must_head=case["options"]["must_head"])
+        assert texts(legal) == case["legal"], case["why"]
+
+
+def test_settlement() -> None:
+    """Every recorded settlement moves the recorded chips."""
+    cases = load("settlement.json", "cases")
+    assert len(cases) == 91
+    for case in cases:
+        check_settlement(case)
+
+
+def check_settlement(case: Json) -> None:
+    """Settle one recorded deal and compare every field."""
+    seats, dealer, expect = case["seats"], case["dealer"], case["expect"]
+    at = seats.index(dealer) + 1
+    played = PlayedDeal(
+        kind=DealKind(case["kind"]),
+        tie_break=expect["next"] is None,
+        order=tuple(seats[at:] + seats[:at]),
+        active=tuple(case["active"]),
+        bettlers=tuple(case["bettlers"]),
+        striker=case["striker"],
+        tricks_won=tuple(case["tricks_won"]),
+        pot=case["pot"],
+        stacks=tuple(case["stacks"]),
+    )
+    done = settle(make_ruleset(case["ruleset"], case["options"]), played)
+    assert {
+        "quotas": by_seat(done.quotas, expect["quotas"]),
+        "bonuses": by_seat(done.bonuses, expect["bonuses"]),
+        "shares": by_seat(done.shares, expect["shares"]),
+        "remainder_to_striker": done.remainder,
+        "penalties_due": by_seat(done.penalties_due, expect["penalties_due"]),
+        "penalties": by_seat(done.penalties, expect["penalties"]),
+        "failed": list(done.failed),
+        "pot": done.pot,
+        "stacks": list(done.stacks),
+        "next": done.next_kind,
+    } == expect, case["why"]
+
+
+@pytest.mark.parametrize("recorded", list(sessions()))
+def test_session(recorded: Json) -> None:
+    """A recorded session, played from its seed and its answers, gives every recorded field."""
+    ruleset = make_ruleset(recorded["ruleset"], recorded["options"])
+    options = make_session_options(ruleset, recorded["session"])
+    session = Session(ruleset, options, bytes.fromhex(recorded["seed"]))
+    for entry in recorded["decisions"]:
+        if not entry["forced"]:
+            assert session.decision is not None
+            check_question(session.decision, entry)
+            session.apply(parse_action(entry["answer"]))
+    assert session.decision is None
+    assert list(decided(session.events)) == [
+        (entry["deal"], entry["seat"], entry["answer"], entry["forced"]) for entry in recorded["decisions"]
+    ]
+    deals = split_into_deals(session.events)
+    assert len(deals) == len(recorded["deals"])
+    for events, expected in zip(deals, recorded["deals"], strict=True):
+        assert deal_record(events, expected) == expected
+    check_result(session.result, recorded["result"])
+
+
+def check_question(decision: Decision, entry: Json) -> None:
+    """Seat, kind and the legal answers of one recorded question."""
+    assert (decision.seat, decision.kind) == (entry["seat"], entry["kind"])
+    if isinstance(decision.legal, Subsets):
+        legal = decision.legal
+        assert (texts(legal.hand), legal.least, legal.most) == (entry["from"], entry["min"], entry["max"])
+    else:
+        assert [action_text(action) for action in decision.legal] == entry["legal"]
+
+
+def decided(events: list[Event]) -> Iterator[tuple[int, int, str, bool]]:
+    """Every decision as (deal, seat, answer, forced)."""
+    deal = -1
+    for event in events:
+        if isinstance(event, DealBegan):
+            deal = event.deal
+        elif isinstance(event, Decided):
+            yield deal, event.seat, action_text(event.action), event.forced
+
+
+def split_into_deals(events: list[Event]) -> list[list[Event]]:
+    """The events of a session, deal by deal."""
+    deals: list[list[Event]] = []
+    for event in events:
+        if isinstance(event, DealBegan):
+            deals.append([])
+        deals[-1].append(event)
+    return deals
+
+
+def deal_record(events: list[Event], expected: Json) -> Json:
+    """The events of one deal in the vectors' form."""
+    record: Json = {
+        **{"cuts": [], "auction": [], "declarations": [], "exchanges": [], "discards": [], "tricks": []}
+    }
+    for event in events:
+        add_to_record(record, event, expected)
+    return record
+
+
+def add_to_record(record: Json, event: Event, expected: Json) -> None:  # noqa: C901, PLR0912 one case an event
+    """Write one event into a deal's record."""
+    match event:
+        case DealBegan():
+            record |= {
+                "deal": event.deal,
+                "tie_break": event.tie_break,
+                "seats": list(event.seats),
+                "first_dealer": event.dealer,
+                "base_kind": event.kind,
+            }
+        case AntesPaid():
+            record["antes"] = by_seat(event.paid, expected["antes"])
+        case CutMade():
+            at = len(record["cuts"])
+            record["cuts"].append(
+                {
+                    "dealer": event.dealer,
+                    "shown": texts(event.shown),
+                    "effect": event.effect,
+                    "paid": by_seat(event.paid, expected["cuts"][at]["paid"]),
+                }
+            )
+        case CardsDealt():
+            record |= {
+                "dealer": event.dealer,
+                "hands": [texts(hand) for hand in event.hands],
+                "turned": texts(event.turned),
+            }
+        case Decided(seat, Bid(contract)):
+            record["auction"].append({"seat": seat, "bid": contract})
+        case Decided(seat, Declare(call)):
+            record["declarations"].append({"seat": seat, "call": call})
+        case Decided(seat, Discard(cards)):
+            record["discards"].append({"seat": seat, "laid": texts(cards)})
+        case StrikerFixed():
+            record |= {
+                "striker": event.striker,
+                "contract": event.contract,
+                "auction_turned": texts(event.turned),
+                "trump": "ELHS"[event.trump],
+                "kind": event.kind,
+            }
+        case Exchanged():
+            record["exchanges"].append(
+                {
+                    "seat": event.seat,
+                    "laid": texts(event.laid),
+                    "drawn": texts(event.drawn),
+                    "face_up": texts(event.face_up),
+                    "bonus": texts(event.bonus),
+                    "paid": event.paid,
+                    "stock_left": event.stock_left,
+                }
+            )
+        case TrickTaken():
+            cards = [[seat, card_text(card)] for seat, card in event.cards]
+            record["tricks"].append({"leader": event.leader, "cards": cards, "winner": event.winner})
+        case DealSettled():
+            record |= {
+                "active": list(event.active),
+                "tricks_won": list(event.tricks_won),
+                "pot_when_play_ends": event.pot_before,
+                "bonuses": by_seat(event.bonuses, expected["bonuses"]),
+                "shares": by_seat(event.shares, expected["shares"]),
+                "remainder_to_striker": event.remainder,
+                "penalties": by_seat(event.penalties, expected["penalties"]),
+                "failed": list(event.failed),
+                "pot": event.pot,
+                "stacks": list(event.stacks),
+                "next": event.next_kind,
+            }
+        case Decided() | SessionEnded():
+            pass
+
+
+def check_result(result: SessionEnded | None, expected: Json) -> None:
+    """Compare the end of a session."""
+    assert result is not None
+    assert {
+        "stacks": list(result.stacks),
+        "places": list(result.places),
+        "pot_left": result.pot_left,
+        "end": result.ending,
+        "tied": list(result.tied),
+        "tie_break_played": result.tie_break_played,
+    } == expected
+
+
+def test_exchange_and_contract_names_are_those_of_the_vectors() -> None:
+    """The words of the vectors are the engine's own, so that no comparison above is vacuous."""
+    assert Exchange(()) == parse_action("exchange")
+    assert list(Contract) == ["weiter", "weiter-oder", "oder", "schlagen"]
