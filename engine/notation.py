@@ -1,10 +1,12 @@
-"""Actions as text and back (`rules.md` §13), and cards as people like to see them.
+"""Actions as text and back (`rules.md` §13), and cards as people like to see them (`rules.md` §1).
 
 Parse and format stand side by side and are exact inverses. A text that cannot be read is a
-`NotationError`; whether an action is allowed now is not this file's question.
+`NotationError`; whether an action is allowed now is not this file's question. What is shown
+to people is never stored: files hold the canonical notation alone.
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Final, assert_never
 
 from engine.actions import (
@@ -19,7 +21,18 @@ from engine.actions import (
     NameTrump,
     Play,
 )
-from engine.cards import SUIT_LETTERS, Card, card_text, cards_text, parse_card, parse_suit
+from engine.cards import (
+    PACK_SIZE,
+    SUIT_LETTERS,
+    WELI,
+    Card,
+    Rank,
+    Suit,
+    card_text,
+    cards_text,
+    parse_card,
+    parse_suit,
+)
 from engine.errors import NotationError
 
 
@@ -85,4 +98,94 @@ _READERS: Final[dict[str, Callable[[str, list[str]], Action]]] = {
     DecisionKind.EXCHANGE.value: lambda _text, words: Exchange(_read_cards(words)),
     DecisionKind.DISCARD.value: lambda _text, words: Discard(_read_cards(words)),
     "card": lambda text, words: Play(parse_card(_one(text, words))),
+}
+
+
+# ------------------------------------------------------------------------ cards for people
+
+
+class CardStyle(StrEnum):
+    """How cards are shown to people."""
+
+    CANONICAL = "canonical"
+    """As in files: `EA`, `ST`, `S6`."""
+    FRENCH = "french"
+    """French suits, rank first: `A♣`, `10♦`, `6♦` or `Joker`."""
+    FRENCH_ASCII = "french-ascii"
+    """The same where the signs cannot be written: `AC`, `10D`."""
+
+
+class Language(StrEnum):
+    """Languages in which cards have names."""
+
+    ENGLISH = "en"
+    GERMAN = "de"
+
+
+JOKER: Final = "Joker"
+"""The Weli of a French-suited pack under `weli_as_joker`."""
+
+_FRENCH_RANKS: Final = ("7", "8", "9", "10", "J", "Q", "K", "A")
+# Acorns are clubs, Leaves spades, Hearts hearts, Bells diamonds (`rules.md` §1).
+_SUIT_SIGNS: Final = {
+    CardStyle.CANONICAL: SUIT_LETTERS,
+    CardStyle.FRENCH: "♣♠♥♦",
+    CardStyle.FRENCH_ASCII: "CSHD",
+}
+_FRENCH_SUITS: Final = ("Clubs", "Spades", "Hearts", "Diamonds")
+
+_SUIT_NAMES: Final = {
+    Language.ENGLISH: ("Acorns", "Leaves", "Hearts", "Bells"),
+    Language.GERMAN: ("Eichel", "Laub", "Herz", "Schellen"),
+}
+_RANK_NAMES: Final = {
+    Language.ENGLISH: ("Seven", "Eight", "Nine", "Ten", "Unter", "Ober", "King", "Ace"),
+    Language.GERMAN: ("Sieben", "Acht", "Neun", "Zehn", "Unter", "Ober", "König", "Sau"),
+}
+
+
+def show_card(card: Card, style: CardStyle, *, weli_as_joker: bool = False) -> str:
+    """A card as people see it; `weli_as_joker` is the option of that name and concerns French suits."""
+    if style is CardStyle.CANONICAL:
+        return card_text(card)
+    suit, rank = divmod(card, len(Rank))
+    signs = _SUIT_SIGNS[style]
+    if card == WELI:
+        return JOKER if weli_as_joker else f"6{signs[Suit.BELLS]}"
+    return _FRENCH_RANKS[rank] + signs[suit]
+
+
+def read_card(text: str) -> Card:
+    """The card that a text names in any style: an alias for people, so `EA`, `A♣` and `AC` are one card.
+
+    Raises:
+        NotationError: it names none.
+    """
+    try:
+        return _SHOWN[text]
+    except KeyError:
+        raise NotationError(
+            f"no card {text!r}: a card is written like EA (canonical), A♣ or AC (French suits), or {JOKER}"
+        ) from None
+
+
+def show_suit(suit: Suit, style: CardStyle) -> str:
+    """A suit's name in the pack of a style: `Acorns`, or `Clubs` for both French ones."""
+    return _SUIT_NAMES[Language.ENGLISH][suit] if style is CardStyle.CANONICAL else _FRENCH_SUITS[suit]
+
+
+def card_name(card: Card, language: Language) -> str:
+    """A card's name: `Ace of Acorns`, `Eichel-Sau`; the Weli is the Weli in both."""
+    if card == WELI:
+        return "Weli"
+    suit, rank = divmod(card, len(Rank))
+    suit_name, rank_name = _SUIT_NAMES[language][suit], _RANK_NAMES[language][rank]
+    return f"{rank_name} of {suit_name}" if language is Language.ENGLISH else f"{suit_name}-{rank_name}"
+
+
+_SHOWN: Final = {
+    show_card(card, style, weli_as_joker=weli_as_joker): card
+    for card in range(PACK_SIZE)
+    for style in CardStyle
+    for weli_as_joker in (False, True)
 }

@@ -391,3 +391,53 @@ def _shown(value: object) -> str:
     names: dict[object, str] = {True: "true", False: "false", None: "null"}
     text = names[value] if isinstance(value, bool | None) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+# --------------------------------------------------------------------------- every value
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTrial:
+    """One value of one option, in a ruleset that can be played with it."""
+
+    option: str
+    value: str | int | bool | None
+    ruleset: Ruleset
+
+
+def every_option_value() -> tuple[OptionTrial, ...]:
+    """Each preset with each value of each option, for those who try them all.
+
+    Where a value does not go with the rest of its preset, the other option gives way. Of
+    numbers the least value stands for all, beside the preset's own.
+    """
+    trials = []
+    for preset in PRESETS.values():
+        for option in OPTIONS:
+            for value in _values_to_try(option, getattr(preset, option.name)):
+                ruleset = _made_possible(replace(preset, **{option.name: value}), option.name)
+                trials.append(OptionTrial(option.name, _plain(value), ruleset))
+    return tuple(trials)
+
+
+def _values_to_try(option: Option, own: object) -> tuple[Any, ...]:
+    match option.values:
+        case OneOf(values):
+            return values
+        case YesNo():
+            return (False, True)
+        case Number(least):
+            return tuple(dict.fromkeys((least, own)))
+
+
+def _made_possible(ruleset: Ruleset, kept: str) -> Ruleset:
+    """The ruleset with its impossible combinations resolved in favour of the option `kept`."""
+    if kept in ("oder", "contracts") and ruleset.exchange is ExchangeMode.NONE:
+        if ruleset.oder is OderMeaning.EXTRA_EXCHANGE and ruleset.contracts is not Contracts.NONE:
+            ruleset = replace(ruleset, exchange=ExchangeMode.PAID)
+    elif kept == "exchange" and ruleset.exchange is ExchangeMode.NONE:
+        ruleset = replace(ruleset, oder=OderMeaning.NEW_SUIT)
+    quota = ruleset.seven_muss_striker_quota
+    if quota is not None and quota > ruleset.striker_quota:
+        ruleset = replace(ruleset, striker_quota=max(quota, 2))
+    return ruleset

@@ -191,5 +191,20 @@ def seen_by(event: Event, seat: Seat) -> SeenEvent:
             return event
 
 
+def seen_by_all(event: Event) -> SeenEvent:
+    """What everybody may hear of an event, and so somebody who only watches: no hand, no card laid away."""
+    match event:
+        case CardsDealt(dealer, hands, turned, trump, kind):
+            return DealtSeen(dealer, (), tuple([len(hand) for hand in hands]), turned, trump, kind)
+        case Decided(actor, Exchange(cards) | Discard(cards), _):
+            return ActionSeen(actor, None, len(cards))
+        case Decided(actor, action, _):
+            return ActionSeen(actor, action, 0)
+        case Exchanged():
+            return _exchange_seen(event)
+        case _:
+            return event
+
+
 def _exchange_seen(swap: Exchanged) -> ExchangeSeen:
     return ExchangeSeen(swap.seat, len(swap.laid), swap.face_up, len(swap.bonus), swap.paid)

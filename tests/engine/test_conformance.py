@@ -1,8 +1,6 @@
 """The engine against vectors from an independent implementation, every field compared."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,23 +26,12 @@ from engine.pot import PlayedDeal, settle
 from engine.rules import DealKind, WeliRank, make_ruleset, make_session_options
 from engine.session import Session
 from engine.trick import card_order, legal_cards, strongest
-
-Json = dict[str, Any]
-
-VECTORS = Path(__file__).parent.parent / "conformance"
-
-
-def load(name: str, entries: str) -> list[Json]:
-    """The entries of one vector file."""
-    document = json.loads((VECTORS / name).read_text("utf-8"))
-    assert document["format"] == "kratzen-conformance/1"
-    found: list[Json] = document[entries]
-    return found
+from tests.engine.recorded import SESSION_FILES, Json, load
 
 
 def sessions() -> Iterator[Any]:
     """Every recorded session, as a pytest parameter."""
-    for name in ("sessions-base.json", "sessions-options.json", "sessions-events.json"):
+    for name in SESSION_FILES:
         for number, session in enumerate(load(name, "sessions")):
             yield pytest.param(session, id=f"{name[9:-5]}-{number}-{session['name']}")
 
@@ -173,18 +160,20 @@ def split_into_deals(events: list[Event]) -> list[list[Event]]:
 def deal_record(events: list[Event], expected: Json) -> Json:
     """The events of one deal in the vectors' form."""
     record: Json = {
-        **{"cuts": [], "auction": [], "declarations": [], "exchanges": [], "discards": [], "tricks": []}
+        name: [] for name in ("cuts", "auction", "declarations", "exchanges", "discards", "tricks")
     }
     for event in events:
-        add_to_record(record, event, expected)
+        record |= fields_of(event, expected)
+        for name, entry in entries_of(event, record, expected):
+            record[name].append(entry)
     return record
 
 
-def add_to_record(record: Json, event: Event, expected: Json) -> None:  # noqa: C901, PLR0912 one case an event
-    """Write one event into a deal's record."""
+def fields_of(event: Event, expected: Json) -> Json:
+    """What an event that happens once a deal says, in the vectors' form."""
     match event:
         case DealBegan():
-            record |= {
+            return {
                 "deal": event.deal,
                 "tie_break": event.tie_break,
                 "seats": list(event.seats),
@@ -192,68 +181,68 @@ def add_to_record(record: Json, event: Event, expected: Json) -> None:  # noqa: 
                 "base_kind": event.kind,
             }
         case AntesPaid():
-            record["antes"] = by_seat(event.paid, expected["antes"])
-        case CutMade():
-            at = len(record["cuts"])
-            record["cuts"].append(
-                {
-                    "dealer": event.dealer,
-                    "shown": texts(event.shown),
-                    "effect": event.effect,
-                    "paid": by_seat(event.paid, expected["cuts"][at]["paid"]),
-                }
-            )
+            return {"antes": by_seat(event.paid, expected["antes"])}
         case CardsDealt():
-            record |= {
-                "dealer": event.dealer,
-                "hands": [texts(hand) for hand in event.hands],
-                "turned": texts(event.turned),
-            }
-        case Decided(seat, Bid(contract)):
-            record["auction"].append({"seat": seat, "bid": contract})
-        case Decided(seat, Declare(call)):
-            record["declarations"].append({"seat": seat, "call": call})
-        case Decided(seat, Discard(cards)):
-            record["discards"].append({"seat": seat, "laid": texts(cards)})
+            hands = [texts(hand) for hand in event.hands]
+            return {"dealer": event.dealer, "hands": hands, "turned": texts(event.turned)}
         case StrikerFixed():
-            record |= {
+            return {
                 "striker": event.striker,
                 "contract": event.contract,
                 "auction_turned": texts(event.turned),
                 "trump": "ELHS"[event.trump],
                 "kind": event.kind,
             }
+        case DealSettled():
+            return settlement_fields(event, expected)
+        case _:
+            return {}
+
+
+def settlement_fields(event: DealSettled, expected: Json) -> Json:
+    """A settlement in the vectors' form."""
+    return {
+        "active": list(event.active),
+        "tricks_won": list(event.tricks_won),
+        "pot_when_play_ends": event.pot_before,
+        "bonuses": by_seat(event.bonuses, expected["bonuses"]),
+        "shares": by_seat(event.shares, expected["shares"]),
+        "remainder_to_striker": event.remainder,
+        "penalties": by_seat(event.penalties, expected["penalties"]),
+        "failed": list(event.failed),
+        "pot": event.pot,
+        "stacks": list(event.stacks),
+        "next": event.next_kind,
+    }
+
+
+def entries_of(event: Event, record: Json, expected: Json) -> Iterator[tuple[str, Json]]:
+    """The list of a deal's record that an event adds to, if any, and the entry."""
+    match event:
+        case CutMade():
+            paid = by_seat(event.paid, expected["cuts"][len(record["cuts"])]["paid"])
+            shown = texts(event.shown)
+            yield "cuts", {"dealer": event.dealer, "shown": shown, "effect": event.effect, "paid": paid}
+        case Decided(seat, Bid(contract)):
+            yield "auction", {"seat": seat, "bid": contract}
+        case Decided(seat, Declare(call)):
+            yield "declarations", {"seat": seat, "call": call}
+        case Decided(seat, Discard(cards)):
+            yield "discards", {"seat": seat, "laid": texts(cards)}
         case Exchanged():
-            record["exchanges"].append(
+            swapped = {name: texts(getattr(event, name)) for name in ("laid", "drawn", "face_up", "bonus")}
+            yield (
+                "exchanges",
                 {
                     "seat": event.seat,
-                    "laid": texts(event.laid),
-                    "drawn": texts(event.drawn),
-                    "face_up": texts(event.face_up),
-                    "bonus": texts(event.bonus),
+                    **swapped,
                     "paid": event.paid,
                     "stock_left": event.stock_left,
-                }
+                },
             )
         case TrickTaken():
-            cards = [[seat, card_text(card)] for seat, card in event.cards]
-            record["tricks"].append({"leader": event.leader, "cards": cards, "winner": event.winner})
-        case DealSettled():
-            record |= {
-                "active": list(event.active),
-                "tricks_won": list(event.tricks_won),
-                "pot_when_play_ends": event.pot_before,
-                "bonuses": by_seat(event.bonuses, expected["bonuses"]),
-                "shares": by_seat(event.shares, expected["shares"]),
-                "remainder_to_striker": event.remainder,
-                "penalties": by_seat(event.penalties, expected["penalties"]),
-                "failed": list(event.failed),
-                "pot": event.pot,
-                "stacks": list(event.stacks),
-                "next": event.next_kind,
-            }
-        case Decided() | SessionEnded():
-            pass
+            played = [[seat, card_text(card)] for seat, card in event.cards]
+            yield "tricks", {"leader": event.leader, "cards": played, "winner": event.winner}
 
 
 def check_result(result: SessionEnded | None, expected: Json) -> None:
