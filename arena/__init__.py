@@ -1,0 +1,1 @@
+"""Everything around the game: protocol, clocks, tournaments, store, command line."""
