@@ -1,0 +1,87 @@
+"""The bots that the arena itself starts: started again when they end, given up when that fails.
+
+It ties the processes of `arena.launcher` to the members of the lobby; neither knows the other.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from arena.faults import FaultCause
+from arena.launcher import BotProcess, BotStart, ExitReport, Launcher, Restarts
+from arena.lobby import Lobby, Member
+from arena.seats import Gone
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A bot that ended and will not be started again."""
+
+    bot: str
+    report: ExitReport
+    was_there: bool
+    """Whether it had ever said Hello."""
+
+
+class LocalBots:
+    """All bots of one run that are processes of this machine."""
+
+    def __init__(self, launcher: Launcher, lobby: Lobby, on_given_up: Callable[[GivenUp], None]) -> None:
+        """Set up.
+
+        Args:
+            launcher: starts the processes.
+            lobby: where the bots come in.
+            on_given_up: called once for every bot that will not be started again.
+        """
+        self._launcher = launcher
+        self._lobby = lobby
+        self._on_given_up = on_given_up
+        self._restarts: dict[str, Restarts] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+        self._processes: dict[str, BotProcess] = {}
+
+    @property
+    def restarts(self) -> dict[str, tuple[ExitReport, ...]]:
+        """Every end of a bot that the arena did not wish, by bot."""
+        return {name: restarts.reports for name, restarts in self._restarts.items() if restarts.reports}
+
+    async def start(self, starts: Sequence[BotStart]) -> None:
+        """Start every bot, side by side, and keep each going from here on.
+
+        Raises:
+            LaunchError: the arena's side failed.
+            CommandError: a bot asks for a sandbox that cannot be had.
+        """
+        processes = await asyncio.gather(*(self._launcher.start(start) for start in starts))
+        for process in processes:
+            self._processes[process.start.name] = process
+            self._keepers.append(asyncio.create_task(self._keep_going(process)))
+
+    async def stop(self, grace_s: float = 0) -> None:
+        """End every bot; who has not ended by itself within `grace_s` is ended within a second."""
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        ends = [asyncio.create_task(process.wait()) for process in self._processes.values()]
+        if ends and grace_s:
+            await asyncio.wait(ends, timeout=grace_s)
+        await self._launcher.close()
+        await asyncio.gather(*ends)
+
+    async def _keep_going(self, process: BotProcess) -> None:
+        """Wait for a bot's end, again and again, until it may not be started once more."""
+        start = process.start
+        member = self._lobby.member(start.name)
+        restarts = self._restarts.setdefault(start.name, Restarts())
+        while True:
+            report = await process.wait()
+            # A bot that never got as far as Hello would only fail in the same way again.
+            if member.hello is None or not restarts.again(report):
+                self._give_up(member, report)
+                return
+            process = self._processes[start.name] = await self._launcher.start(start)
+
+    def _give_up(self, member: Member, report: ExitReport) -> None:
+        member.leave_for_good(Gone(FaultCause.EXITED, report.sentence))
+        self._on_given_up(GivenUp(member.name, report, was_there=member.hello is not None))

@@ -1,0 +1,517 @@
+import asyncio
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import grpc
+import grpc.aio
+import psutil
+import pytest
+
+from arena import launcher
+from arena.launcher import (
+    MAX_RESTARTS,
+    BotStart,
+    ExitKind,
+    ExitReport,
+    Launcher,
+    LaunchError,
+    Limits,
+    Restarts,
+    log_name,
+)
+from tests.arena.test_supervisor import HIDDEN, HIDE_IN_MANY_WAYS
+from tests.arena.witness import PATIENCE_S, PREAMBLE, Witness
+
+ROOT: Final = Path(__file__).parent.parent.parent
+TOKEN: Final = "0123456789abcdef"  # noqa: S105 - it opens nothing
+FOR_EVER: Final = "while True: signal.pause()"
+
+ARENA: Final = """
+import asyncio, json, sys
+from pathlib import Path
+from arena.launcher import BotStart, Launcher
+
+async def main():
+    bots = Launcher(log_folder=Path(sys.argv[1]), tournament_folder=Path(sys.argv[1]))
+    words = tuple(json.loads(sys.argv[2]))
+    bot = await bots.start(BotStart(number=1, name="alice", words=words, address="x", token="y"))
+    print(bot.supervisor_pid, flush=True)
+    sys.stdin.readline()
+    {then}
+
+asyncio.run(main())
+"""
+"""An arena that starts one bot, says its supervisor's id, and does `then` when it is told to go on."""
+
+
+@pytest.fixture
+def own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the working directories of bots are made; none is left there after the test."""
+    folder = tmp_path_factory.mktemp("own")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def bots(tmp_path: Path, own_folders: Path) -> Launcher:
+    """A launcher with its logs in `tmp_path / "logs"`."""
+    return Launcher(log_folder=tmp_path / "logs", tournament_folder=tmp_path)
+
+
+def a_start(*words: str, number: int = 1, name: str = "alice") -> BotStart:
+    """A bot with this command."""
+    return BotStart(number=number, name=name, words=words, address="127.0.0.1:1", token=TOKEN)
+
+
+def python(program: str) -> tuple[str, ...]:
+    """The command of a Python program that is there fast."""
+    return ("python", "-I", "-S", "-c", program)
+
+
+def printed(report: ExitReport) -> list[str]:
+    """What a bot that was started once printed, line by line."""
+    started, *lines = report.log.read_text().splitlines()
+    assert started.startswith("[started: ")
+    return lines
+
+
+def about(pid: int, what: str) -> str:
+    """A file that the system has about a process."""
+    return Path(f"/proc/{pid}/{what}").read_text()
+
+
+def descriptors() -> set[str]:
+    """The open files of this process."""
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+async def run(bots: Launcher, *words: str) -> ExitReport:
+    """Start a bot and wait for its end."""
+    return await (await bots.start(a_start(*words))).wait()
+
+
+async def test_an_exit_gets_a_sentence(bots: Launcher, tmp_path: Path) -> None:
+    """A bot that exits is reported with its code, its last lines and its log."""
+    report = await run(bots, *python("import sys; print('hello'); sys.exit('No module named x')"))
+    assert report == ExitReport(
+        kind=ExitKind.EXITED,
+        sentence="exited with code 1",
+        code=1,
+        last_lines=("No module named x", "hello"),
+        log=tmp_path / "logs" / "01-alice.log",
+    )
+    assert "No module named x" in report.log.read_text()
+
+
+async def test_a_signal_gets_its_name(bots: Launcher) -> None:
+    """A bot that a signal ended is reported with the signal's name."""
+    report = await run(bots, "sh", "-c", "kill -SEGV $$")
+    assert (report.kind, report.signal, report.code) == (ExitKind.EXITED, signal.SIGSEGV, None)
+    assert report.sentence == "was ended by signal SIGSEGV"
+
+
+async def test_a_signal_without_a_name_gets_its_number(bots: Launcher) -> None:
+    """A real-time signal is named by its number."""
+    number = signal.SIGRTMIN + 3
+    report = await run(bots, "sh", "-c", f"kill -{number} $$")
+    assert report.sentence == f"was ended by signal {number}"
+
+
+async def test_a_program_that_is_not_there_is_reported(bots: Launcher) -> None:
+    """A command that does not exist is no error of the arena, but a report with a sentence."""
+    report = await run(bots, "no-such-program", "x")
+    assert report.kind is ExitKind.NOT_STARTED
+    assert report.sentence == "could not be started: No such file or directory: no-such-program"
+    assert report.last_lines == ()
+
+
+async def test_limits_are_named(tmp_path: Path, own_folders: Path) -> None:
+    """A bot that passes a limit is reported with the limit."""
+    limits = Limits(process_count=3)
+    bots = Launcher(log_folder=tmp_path, tournament_folder=tmp_path, limits=limits)
+    report = await run(bots, "sh", "-c", "sleep 99 & sleep 99 & sleep 99 & sleep 99")
+    assert report.kind is ExitKind.PROCESSES
+    assert report.sentence == "had more than 3 processes and was ended"
+
+
+async def test_output_is_shown_and_not_obeyed(bots: Launcher) -> None:
+    """Last lines are few and short, and what would steer a terminal is written out."""
+    program = r"""
+for n in range(100): print(n)
+print('\x1b[2Jred\u202e\tend \x9b', 'x' * 1000)
+"""
+    report = await run(bots, *python(program))
+    assert report.last_lines[:-1] == tuple(str(n) for n in range(91, 100))
+    assert report.last_lines[-1].startswith("\\x1b[2Jred\\u202e")
+    assert re.search(r"    *end \\x9b x+$", report.last_lines[-1])
+    assert len(report.last_lines[-1]) == launcher.TAIL_LINE_LENGTH
+
+
+async def test_a_bot_gets_only_its_environment(
+    bots: Launcher, own_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bot has the address, the token, a path, a language, its own folder, and nothing of the arena's."""
+    monkeypatch.setenv("KRATZEN_ADMIN_TOKEN", "secret")
+    monkeypatch.setenv("LANG", "de_AT.UTF-8")
+    environment = dict(line.split("=", 1) for line in printed(await run(bots, "env")))
+    folder = environment["HOME"]
+    assert Path(folder).parent == own_folders
+    assert environment == {
+        "KRATZEN_ADDRESS": "127.0.0.1:1",
+        "KRATZEN_TOKEN": TOKEN,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "LANG": "de_AT.UTF-8",
+        "HOME": folder,
+        "TMPDIR": folder,
+    }
+
+
+async def test_bots_do_not_meet_in_their_folders(bots: Launcher, own_folders: Path) -> None:
+    """What a bot writes to its working directory, home or temporary folder, another does not find."""
+    places = "('.', os.environ['HOME'], tempfile.gettempdir())"
+    scatter = f"""
+import os, tempfile
+print([name for place in {places} for name in os.listdir(place)])
+for place in {places}: open(place + '/spoor', 'w').close()
+print(os.listdir())
+"""
+    for number in (1, 2):
+        bot = await bots.start(a_start(*python(scatter), number=number))
+        assert printed(await bot.wait()) == ["[]", "['spoor']"]
+
+
+async def test_the_token_is_in_no_argument(bots: Launcher, tmp_path: Path) -> None:
+    """No process that is started shows the token to those who list processes, nor does the log."""
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script("meet('bot').recv(1)")))
+        await asyncio.to_thread(witness.meet, "bot")
+        assert TOKEN not in about(bot.supervisor_pid, "cmdline")
+        assert about(bot.supervisor_pid, "environ") == ""
+        assert TOKEN not in about(witness.pids["bot"], "cmdline")
+        assert TOKEN in about(witness.pids["bot"], "environ")
+        witness.say("bot")
+        assert TOKEN not in "".join(printed(await bot.wait()))
+
+
+async def test_a_bot_is_stopped_with_all_it_started(
+    bots: Launcher, own_folders: Path, tmp_path: Path
+) -> None:
+    """A stop ends every descendant of a bot within a second and says that it was a stop."""
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script(HIDE_IN_MANY_WAYS + FOR_EVER)))
+        await asyncio.to_thread(witness.meet, *HIDDEN)
+        async with asyncio.timeout(1):
+            report = await bot.stop()
+        witness.hears_the_end(within_s=0.001)
+    assert (report.kind, report.sentence) == (ExitKind.STOPPED, "was stopped by the arena")
+    assert await bot.stop() == await bot.wait() == report
+
+
+async def test_a_supervisor_is_out_of_reach_of_the_terminal(bots: Launcher) -> None:
+    """A supervisor has a session of its own: Ctrl-C reaches the arena, which then ends its bots in order."""
+    bot = await bots.start(a_start("sleep", "99"))
+    assert os.getsid(bot.supervisor_pid) == bot.supervisor_pid
+    await bot.stop()
+
+
+async def test_a_stop_after_the_end_changes_nothing(bots: Launcher) -> None:
+    """The report of a bot that ended by itself stays the same when it is stopped later."""
+    bot = await bots.start(a_start("false"))
+    report = await bot.wait()
+    assert report.kind is ExitKind.EXITED
+    assert await bot.stop() == report
+
+
+async def test_a_tail_while_it_runs(bots: Launcher, tmp_path: Path) -> None:
+    """The last lines of a bot's log can be had while it runs."""
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script("print('x', flush=True)\nmeet('bot').recv(1)")))
+        await asyncio.to_thread(witness.meet, "bot")
+        # What it printed is in the supervisor's hands before its last connection ends.
+        witness.say("bot")
+        await bot.wait()
+        assert bot.log_tail()[-1] == "x"
+        bot.log.unlink()
+        assert bot.log_tail() == ()
+
+
+async def test_many_at_once_leave_nothing(bots: Launcher, own_folders: Path) -> None:
+    """Many bots, started and stopped together, leave no process, descriptor, folder or task."""
+    await run(bots, "true")  # What the first use opens for good is not counted.
+    before = descriptors()
+    tasks = len(asyncio.all_tasks())
+    for _ in range(2):
+        names = [f"bot{number}" for number in range(1, 21)]
+        words = [("true",), ("sleep", "99"), ("no-such-program",), ("sh", "-c", "sleep 99 & exit 1")]
+        starts = [
+            a_start(*words[number % 4], number=number, name=name)
+            for number, name in enumerate(names, start=1)
+        ]
+        async with bots:
+            await asyncio.gather(*(bots.start(start) for start in starts))
+            assert len(psutil.Process().children(recursive=True)) >= 5
+    assert psutil.Process().children(recursive=True) == []
+    assert descriptors() == before
+    assert len(asyncio.all_tasks()) == tasks
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.nightly)])
+async def test_starts_beside_a_busy_server(bots: Launcher, count: int) -> None:
+    """Bots start and end as they should while gRPC's threads are at work in the arena's process."""
+    calls = 0
+
+    async def answer(request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+        nonlocal calls
+        calls += 1
+        return request
+
+    server = grpc.aio.server()
+    handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+        "Echo": grpc.unary_unary_rpc_method_handler(answer)
+    }
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test.Busy", handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+
+    async def ask_for_ever(channel: grpc.aio.Channel) -> None:
+        echo: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/test.Busy/Echo")
+        while True:
+            assert await echo(b"x") == b"x"
+
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        busy = [asyncio.create_task(ask_for_ever(channel)) for _ in range(4)]
+        for first in range(0, count, 10):
+            starts = [a_start("sh", "-c", "exit 5", number=first + number) for number in range(10)]
+            started = await asyncio.gather(*(bots.start(start) for start in starts))
+            assert [(await bot.wait()).code for bot in started] == [5] * 10
+        assert not any(task.done() for task in busy)
+        for task in busy:
+            task.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
+    await server.stop(None)
+    assert calls > count
+
+
+@pytest.mark.nightly
+async def test_two_hundred_sessions_leave_nothing(bots: Launcher, tmp_path: Path) -> None:
+    """Two hundred bots with children that ignore the end of their parent leave nothing at all."""
+    await run(bots, "true")
+    before = descriptors()
+
+    async def play(number: int) -> None:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Witness(folder) as witness:
+            bot = await bots.start(a_start(*witness.script(HIDE_IN_MANY_WAYS + FOR_EVER), number=number))
+            await asyncio.to_thread(witness.meet, *HIDDEN)
+            await bot.stop()
+            witness.hears_the_end(within_s=0.001)
+
+    for first in range(0, 200, 5):
+        await asyncio.gather(*(play(number) for number in range(first, first + 5)))
+    print("n = 200")  # noqa: T201 - the nightly run's figures
+    assert psutil.Process().children(recursive=True) == []
+    assert descriptors() == before
+
+
+# --- The arena ends -------------------------------------------------------------------------------
+
+
+class Arena:
+    """A process of its own that has started one bot."""
+
+    def __init__(self, folder: Path, words: tuple[str, ...], then: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", ARENA.format(then=then), str(folder), json.dumps(words)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )
+        assert self.process.stdout is not None
+        self.supervisor_pid = int(self.process.stdout.readline())
+        self._supervisor = os.pidfd_open(self.supervisor_pid)
+
+    def close(self) -> None:
+        """Wait for the arena and its supervisor to be gone."""
+        assert select.select([self._supervisor], [], [], PATIENCE_S)[0]
+        os.close(self._supervisor)
+        self.process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param("os.kill(os.getpid(), 9)", id="killed"),
+        pytest.param("os._exit(1)", id="exit"),
+        pytest.param("raise RuntimeError", id="error"),
+        pytest.param("return", id="never closed"),
+        pytest.param("os.kill(os.getpid(), 11)", id="crash"),
+        pytest.param("os.killpg(0, 9)", id="group killed"),
+    ],
+)
+def test_nothing_outlives_the_arena(tmp_path: Path, then: str) -> None:
+    """However the arena's process ends, every process of its bots is gone within a second."""
+    with Witness(tmp_path) as witness:
+        arena = Arena(
+            tmp_path, witness.script(HIDE_IN_MANY_WAYS + FOR_EVER), f"import os; os.setpgid(0, 0); {then}"
+        )
+        witness.meet(*HIDDEN)
+        assert arena.process.stdin is not None
+        arena.process.stdin.write(b"go on\n")
+        arena.process.stdin.flush()
+        assert arena.process.stdout is not None
+        assert arena.process.stdout.read() == b""  # It has ended.
+        witness.hears_the_end(within_s=1)
+        arena.close()
+    assert list(tmp_path.glob("kratzen-*")) == []
+
+
+# --- The supervisor ends --------------------------------------------------------------------------
+
+
+async def test_a_lost_supervisor_leaves_no_bot(bots: Launcher, own_folders: Path, tmp_path: Path) -> None:
+    """When someone kills a supervisor, the arena ends its bot with all that the bot started."""
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script(HIDE_IN_MANY_WAYS + FOR_EVER)))
+        await asyncio.to_thread(witness.meet, *HIDDEN)
+        os.kill(bot.supervisor_pid, signal.SIGKILL)
+        report = await bot.wait()
+        witness.hears_the_end(within_s=1)
+    assert report.kind is ExitKind.LOST
+    assert report.sentence == "lost the process that watched over it, and was ended"
+
+
+async def test_a_supervisor_that_stands_still_is_not_waited_for(
+    bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bot whose supervisor was itself stopped is ended by the arena when the limit is over."""
+    monkeypatch.setattr(launcher, "STOP_LIMIT_S", 0.01)
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script("kept = meet('bot')\n" + FOR_EVER)))
+        await asyncio.to_thread(witness.meet, "bot")
+        os.kill(bot.supervisor_pid, signal.SIGSTOP)
+        assert (await bot.stop()).kind is ExitKind.LOST
+        witness.hears_the_end(within_s=1)
+
+
+async def test_a_supervisor_that_cannot_work_is_our_failure(bots: Launcher, tmp_path: Path) -> None:
+    """When the log cannot be written the start fails with a sentence, and nobody's bot is blamed."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "01-alice.log").mkdir()
+    with pytest.raises(
+        LaunchError, match=r"^The supervisor of bot alice could not do its work: .*directory.*\.$"
+    ):
+        await bots.start(a_start("true"))
+
+
+async def test_a_log_folder_that_cannot_be_made_is_our_failure(tmp_path: Path) -> None:
+    """A log folder below a plain file fails the start with a sentence."""
+    (tmp_path / "file").write_text("")
+    bots = Launcher(log_folder=tmp_path / "file" / "logs", tournament_folder=tmp_path)
+    with pytest.raises(
+        LaunchError, match=r"^The supervisor of bot alice could not be started: .*file/logs'\.$"
+    ):
+        await bots.start(a_start("true"))
+
+
+async def test_a_supervisor_that_never_speaks_is_our_failure(
+    bots: Launcher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A supervisor that ends without a word fails the start with a sentence."""
+    (tmp_path / "silent.py").write_text("")
+    monkeypatch.setattr(launcher, "SUPERVISOR", tmp_path / "silent.py")
+    with pytest.raises(LaunchError, match="could not do its work: it ended without a word"):
+        await bots.start(a_start("true"))
+
+
+async def test_a_garbled_report_does_not_stop_the_arena(
+    bots: Launcher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A line on the reports' pipe that is no report counts as the loss of the supervisor."""
+    (tmp_path / "garbled.py").write_text(
+        'import sys\nprint(\'{"report": "started", "pid": 1}\', flush=True)\n'
+        "print('garbled', flush=True)\nsys.stdin.read()"
+    )
+    monkeypatch.setattr(launcher, "SUPERVISOR", tmp_path / "garbled.py")
+    bot = await bots.start(a_start("true"))
+    assert (await bot.wait()).kind is ExitKind.LOST
+
+
+async def test_a_start_that_is_given_up_leaves_nothing(
+    bots: Launcher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A start that is cancelled before the bot is there lets go of the supervisor."""
+    with Witness(tmp_path) as witness:
+        (tmp_path / "slow.py").write_text(
+            PREAMBLE + f"sys.argv = ['', {str(witness.path)!r}]\nkept = meet('slow')\nsys.stdin.read()"
+        )
+        monkeypatch.setattr(launcher, "SUPERVISOR", tmp_path / "slow.py")
+        start = asyncio.create_task(bots.start(a_start("true")))
+        await asyncio.to_thread(witness.meet, "slow")
+        start.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await start
+        await asyncio.to_thread(witness.hears_the_end)
+        await bots.close()
+
+
+# --- Parts ----------------------------------------------------------------------------------------
+
+
+def a_report(kind: ExitKind) -> ExitReport:
+    """The report of an end of this kind."""
+    return ExitReport(kind=kind, sentence=kind.value, log=Path("x.log"))
+
+
+@pytest.mark.parametrize("kind", [ExitKind.EXITED, ExitKind.MEMORY, ExitKind.PROCESSES, ExitKind.LOST])
+def test_a_bot_is_started_again_three_times(kind: ExitKind) -> None:
+    """A bot that ends by itself is started again three times and no more; every reason is kept."""
+    restarts = Restarts()
+    assert [restarts.again(a_report(kind)) for _ in range(5)] == [True] * MAX_RESTARTS + [False] * 2
+    assert restarts.reports == (a_report(kind),) * 5
+
+
+def test_a_stopped_bot_is_not_started_again() -> None:
+    """A bot that the arena stopped is not started again, and that is no reason to report."""
+    restarts = Restarts()
+    assert not restarts.again(a_report(ExitKind.STOPPED))
+    assert restarts.reports == ()
+
+
+def test_a_bot_that_cannot_start_is_not_tried_again() -> None:
+    """A command that cannot be run is not run again; the reason is kept."""
+    restarts = Restarts()
+    assert not restarts.again(a_report(ExitKind.NOT_STARTED))
+    assert restarts.reports == (a_report(ExitKind.NOT_STARTED),)
+
+
+def test_restarts_count_over_a_resumed_tournament() -> None:
+    """Restarts made before a tournament was resumed count."""
+    restarts = Restarts(already=2)
+    assert [restarts.again(a_report(ExitKind.EXITED)) for _ in range(2)] == [True, False]
+    assert not Restarts(already=9).again(a_report(ExitKind.EXITED))
+
+
+def test_log_names_sort_like_the_bots() -> None:
+    """A log is named by the bot's number in two digits and its name."""
+    assert log_name(3, "my-bot.v2") == "03-my-bot.v2.log"
+    assert log_name(123, "a") == "123-a.log"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "A", "a\0b"])
+def test_a_name_that_is_none_makes_no_file(name: str) -> None:
+    """A name that no bot can have never becomes part of a file's name."""
+    with pytest.raises(ValueError, match="not a bot's name"):
+        log_name(1, name)
