@@ -1,0 +1,210 @@
+"""The client that commands manage a running arena with: values in, values out, errors as one sentence.
+
+Synchronous, since a command has nothing else to do meanwhile.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Self, TypeVar
+
+import grpc
+
+from arena.address import is_loopback
+from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
+from arena.text import escape
+from arena.wire import admin as wire
+from kratzen.v1 import admin_pb2, admin_pb2_grpc
+
+CALL_LIMIT_S: Final = 30.0
+"""An arena that has not answered by then will not; starting and stopping take seconds."""
+
+A = TypeVar("A")
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+class AdminFailure(StrEnum):
+    """Why the arena did not do what it was asked."""
+
+    REFUSED = "refused"
+    NO_ARENA = "no_arena"
+    BROKEN = "broken"
+
+
+_FAILURES: Final = {
+    grpc.StatusCode.INVALID_ARGUMENT: AdminFailure.REFUSED,
+    grpc.StatusCode.NOT_FOUND: AdminFailure.REFUSED,
+    grpc.StatusCode.ALREADY_EXISTS: AdminFailure.REFUSED,
+    grpc.StatusCode.FAILED_PRECONDITION: AdminFailure.REFUSED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: AdminFailure.REFUSED,
+    grpc.StatusCode.UNAUTHENTICATED: AdminFailure.REFUSED,
+    grpc.StatusCode.UNAVAILABLE: AdminFailure.NO_ARENA,
+    grpc.StatusCode.DEADLINE_EXCEEDED: AdminFailure.NO_ARENA,
+}
+"""The statuses that say more than that something is broken."""
+
+
+class AdminError(Exception):
+    """The arena did not do what it was asked; the message is one sentence for people."""
+
+    def __init__(self, failure: AdminFailure, sentence: str) -> None:
+        super().__init__(sentence)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaAddress:
+    """Where an arena is and how to reach it.
+
+    Attributes:
+        address: host:port, or `unix:` and a path.
+        token: its admin token, or empty for one that needs none; never shown.
+        roots: certificates to trust, PEM; None for plain text.
+    """
+
+    address: str
+    token: str = ""
+    roots: bytes | None = None
+
+
+class AdminClient:
+    """One connection to an arena; a context manager."""
+
+    def __init__(self, arena: ArenaAddress) -> None:
+        self._arena = arena
+        # A proxy has no place between two programs of one machine.
+        options = [("grpc.enable_http_proxy", 0)] if is_loopback(arena.address) else []
+        if arena.roots is None:
+            self._channel = grpc.insecure_channel(arena.address, options)
+        else:
+            credentials = grpc.ssl_channel_credentials(arena.roots)
+            self._channel = grpc.secure_channel(arena.address, credentials, options)
+        self._metadata = (("authorization", f"Bearer {arena.token}"),) if arena.token else ()
+        self._registry = admin_pb2_grpc.RegistryServiceStub(self._channel)
+        self._tournaments = admin_pb2_grpc.TournamentServiceStub(self._channel)
+        self._leaderboards = admin_pb2_grpc.LeaderboardServiceStub(self._channel)
+        self._replays = admin_pb2_grpc.ReplayServiceStub(self._channel)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._channel.close()
+
+    # ------------------------------------------------------------------ bots
+
+    def register_bot(self, name: str) -> str:
+        """Register a bot; its token."""
+        return self._ask(self._registry.RegisterBot, admin_pb2.RegisterBotRequest(name=name)).token
+
+    def revoke_bot(self, name: str, version: str | None = None) -> tuple[str, ...]:
+        """Revoke a bot, or one version of it; the tournaments that it was withdrawn from."""
+        request = admin_pb2.RevokeBotRequest(name=name, version=version)
+        return tuple(self._ask(self._registry.RevokeBot, request).tournament_ids)
+
+    def bots(self) -> tuple[BotStatus, ...]:
+        """All bots that were ever registered, by name."""
+
+        def page(token: str) -> tuple[list[BotStatus], str]:
+            answer = self._ask(self._registry.ListBots, admin_pb2.ListBotsRequest(page_token=token))
+            return [wire.read_bot(bot) for bot in answer.bots], answer.next_page_token
+
+        return _all_pages(page)
+
+    # ------------------------------------------------------------------ tournaments
+
+    def create_tournament(self, toml: str, bot_folder: str) -> TournamentStatus:
+        """Enter the tournament of a file's text; `bot_folder` as in the request."""
+        request = admin_pb2.CreateTournamentRequest(toml=toml, bot_folder=bot_folder)
+        return wire.read_status(self._ask(self._tournaments.CreateTournament, request).tournament)
+
+    def start_tournament(self, tournament_id: str) -> TournamentStatus:
+        """Start a tournament, or go on with it."""
+        request = admin_pb2.StartTournamentRequest(tournament_id=tournament_id)
+        return wire.read_status(self._ask(self._tournaments.StartTournament, request).tournament)
+
+    def stop_tournament(self, tournament_id: str) -> TournamentStatus:
+        """Stop a running tournament, and wait until it is written down."""
+        request = admin_pb2.StopTournamentRequest(tournament_id=tournament_id)
+        return wire.read_status(self._ask(self._tournaments.StopTournament, request).tournament)
+
+    def tournament(self, tournament_id: str) -> TournamentStatus:
+        """How a tournament stands."""
+        request = admin_pb2.GetTournamentRequest(tournament_id=tournament_id)
+        return wire.read_status(self._ask(self._tournaments.GetTournament, request).tournament)
+
+    def watch_tournament(self, tournament_id: str) -> Iterator[TournamentStatus]:
+        """How a tournament stands, now and as it changes, until it runs no longer."""
+        request = admin_pb2.WatchTournamentRequest(tournament_id=tournament_id)
+        for answer in self._listen(self._tournaments.WatchTournament, request):
+            yield wire.read_status(answer.tournament)
+
+    def tournaments(self) -> tuple[TournamentStatus, ...]:
+        """All tournaments, the newest first, without their bots."""
+
+        def page(token: str) -> tuple[list[TournamentStatus], str]:
+            request = admin_pb2.ListTournamentsRequest(page_token=token)
+            answer = self._ask(self._tournaments.ListTournaments, request)
+            return [wire.read_status(entry) for entry in answer.tournaments], answer.next_page_token
+
+        return _all_pages(page)
+
+    def leaderboard(self, tournament_id: str) -> Leaderboard:
+        """The table of a tournament as it stands."""
+        request = admin_pb2.GetLeaderboardRequest(tournament_id=tournament_id)
+        return wire.read_leaderboard(self._ask(self._leaderboards.GetLeaderboard, request))
+
+    # ------------------------------------------------------------------ replays
+
+    def replays(self, tournament_id: str) -> tuple[ReplayStatus, ...]:
+        """The sessions of a tournament, in the order of its schedule."""
+
+        def page(token: str) -> tuple[list[ReplayStatus], str]:
+            request = admin_pb2.ListReplaysRequest(tournament_id=tournament_id, page_token=token)
+            answer = self._ask(self._replays.ListReplays, request)
+            return [wire.read_replay(entry) for entry in answer.replays], answer.next_page_token
+
+        return _all_pages(page)
+
+    def replay(self, tournament_id: str, session: str) -> bytes:
+        """The replay of a finished session as text; `session` is an id, the beginning of one, or `7.2`."""
+        request = admin_pb2.FetchReplayRequest(tournament_id=tournament_id, session=session)
+        return b"".join([answer.data for answer in self._listen(self._replays.FetchReplay, request)])
+
+    # ------------------------------------------------------------------ inside
+
+    def _ask(self, method: "grpc.UnaryUnaryMultiCallable[Q, A]", request: Q) -> A:
+        try:
+            return method(request, timeout=CALL_LIMIT_S, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise self._error(error) from None
+
+    def _listen(self, method: "grpc.UnaryStreamMultiCallable[Q, A]", request: Q) -> Iterator[A]:
+        try:
+            yield from method(request, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: grpc.RpcError) -> AdminError:
+        assert isinstance(error, grpc.Call)
+        code, details = error.code(), escape(error.details() or "no details")
+        failure = _FAILURES.get(code, AdminFailure.BROKEN)
+        if failure is AdminFailure.NO_ARENA:
+            return AdminError(failure, f"no answer from an arena at {self._arena.address}: {details}")
+        if failure is AdminFailure.BROKEN:
+            return AdminError(failure, f"the arena at {self._arena.address} failed ({code.name}): {details}")
+        return AdminError(failure, details)
+
+
+def _all_pages(page: Callable[[str], tuple[list[T], str]]) -> tuple[T, ...]:
+    """Every entry of a paged list; `page` takes a token and gives entries and the next token."""
+    entries, token = page("")
+    while token:
+        more, token = page(token)
+        entries += more
+    return tuple(entries)

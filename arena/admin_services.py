@@ -1,0 +1,275 @@
+"""The admin services: what organisers ask over gRPC, handed to the hall, and its answers back.
+
+Checks the token, reads the request, writes the answer; what may be done is the hall's to say.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias, TypeVar
+
+import grpc
+import grpc.aio
+
+from arena.auth import AdminPass, Porter, authorization_of
+from arena.config import TournamentFile, parse_tournament, read_tournament
+from arena.hall import Hall
+from arena.refusals import Refusal, RefusedError
+from arena.sections import ConfigError
+from arena.store import StoreError
+from arena.wire import admin as wire
+from kratzen.v1 import admin_pb2, admin_pb2_grpc
+
+PAGE_SIZE: Final = 500
+"""Entries of a list in one message, which stays far below the 4 MiB that clients take."""
+PIECE_BYTES: Final = 128 * 1024
+"""Of a replay in one message."""
+
+SERVICE_NAMES: Final = tuple(
+    [service.full_name for service in admin_pb2.DESCRIPTOR.services_by_name.values()]
+)
+
+_STATUSES: Final = {
+    Refusal.BAD_INPUT: grpc.StatusCode.INVALID_ARGUMENT,
+    Refusal.UNKNOWN: grpc.StatusCode.NOT_FOUND,
+    Refusal.ALREADY: grpc.StatusCode.ALREADY_EXISTS,
+    Refusal.NOT_NOW: grpc.StatusCode.FAILED_PRECONDITION,
+    Refusal.TOO_SLOW: grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
+_UNKNOWN_ADMIN: Final = (
+    "this needs the arena's admin token, which `kratzen serve` printed at its first start: send the metadata "
+    "`authorization: Bearer TOKEN` (commands take it from KRATZEN_ADMIN_TOKEN)"
+)
+_LOOK_ONLY: Final = "an arena of `kratzen run` can be looked at, but not changed, from outside"
+_STOPPING: Final = "the arena stops: tournaments can be gone on with once it is there again"
+
+T = TypeVar("T")
+
+_Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_ListRequest: TypeAlias = (
+    admin_pb2.ListBotsRequest | admin_pb2.ListTournamentsRequest | admin_pb2.ListReplaysRequest
+)
+
+
+class _Desk:
+    """What all services do before and after: let in, and turn errors into statuses."""
+
+    def __init__(self, hall: Hall, admin_pass: AdminPass, porter: Porter) -> None:
+        self.hall = hall
+        self._pass = admin_pass
+        self._porter = porter
+
+    async def look(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
+        """Let a call in that changes nothing, and answer it."""
+        await self.admit(context)
+        async with self._errors_as_statuses(context):
+            return await ask()
+
+    async def change(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
+        """Let a call in that changes something, and answer it."""
+        await self.check_token_is_needed(context)
+        return await self.look(context, ask)
+
+    async def admit(self, context: _Context) -> None:
+        """Turn a call away that has not the right token."""
+        if not self._pass.admits(authorization_of(context)):
+            await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
+
+    async def check_token_is_needed(self, context: _Context) -> None:
+        """Turn a call away that not everybody may make, where everybody may call."""
+        if not self._pass.is_needed:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, _LOOK_ONLY)
+
+    @asynccontextmanager
+    async def watching(self, context: _Context) -> AsyncIterator[None]:
+        """Around a call that goes on and on: one of a limited number, and told when the arena stops."""
+        too_many = self._porter.door.enter_watcher()
+        if too_many is not None:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
+        try:
+            async with self._errors_as_statuses(context):
+                yield
+        finally:
+            self._porter.door.leave_watcher()
+        if self.hall.is_closing:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, _STOPPING)
+
+    @asynccontextmanager
+    async def _errors_as_statuses(self, context: _Context) -> AsyncIterator[None]:
+        try:
+            yield
+        except RefusedError as error:
+            await context.abort(_STATUSES[error.refusal], str(error))
+        except StoreError as error:
+            await context.abort(grpc.StatusCode.INTERNAL, str(error))
+        except ConfigError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+
+
+class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
+    """The bots that may dial in."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self._desk = desk
+
+    async def RegisterBot(  # noqa: N802 - the names of methods are the protocol's
+        self, request: admin_pb2.RegisterBotRequest, context: _Context
+    ) -> admin_pb2.RegisterBotResponse:
+        """Register a bot."""
+        token = await self._desk.change(context, lambda: self._desk.hall.add_bot(request.name))
+        return admin_pb2.RegisterBotResponse(token=token)
+
+    async def ListBots(  # noqa: N802
+        self, request: admin_pb2.ListBotsRequest, context: _Context
+    ) -> admin_pb2.ListBotsResponse:
+        """All bots that were ever registered."""
+        bots = await self._desk.look(context, self._desk.hall.bots)
+        page, token = await _page(bots, request, context)
+        return admin_pb2.ListBotsResponse(bots=[wire.write_bot(bot) for bot in page], next_page_token=token)
+
+    async def RevokeBot(  # noqa: N802
+        self, request: admin_pb2.RevokeBotRequest, context: _Context
+    ) -> admin_pb2.RevokeBotResponse:
+        """Make a bot's token invalid."""
+        withdrawn_from = await self._desk.change(context, lambda: self._desk.hall.revoke_bot(request.name))
+        return admin_pb2.RevokeBotResponse(tournament_ids=withdrawn_from)
+
+
+class TournamentService(admin_pb2_grpc.TournamentServiceServicer):
+    """The tournaments of the arena."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self._desk = desk
+
+    async def CreateTournament(  # noqa: N802
+        self, request: admin_pb2.CreateTournamentRequest, context: _Context
+    ) -> admin_pb2.CreateTournamentResponse:
+        """Enter a tournament."""
+        hall = self._desk.hall
+        status = await self._desk.change(context, lambda: hall.create(_file_in(request), request.bot_folder))
+        return admin_pb2.CreateTournamentResponse(tournament=wire.write_status(status))
+
+    async def StartTournament(  # noqa: N802
+        self, request: admin_pb2.StartTournamentRequest, context: _Context
+    ) -> admin_pb2.StartTournamentResponse:
+        """Start a tournament, or go on with it."""
+        status = await self._desk.change(context, lambda: self._desk.hall.start(request.tournament_id))
+        return admin_pb2.StartTournamentResponse(tournament=wire.write_status(status))
+
+    async def StopTournament(  # noqa: N802
+        self, request: admin_pb2.StopTournamentRequest, context: _Context
+    ) -> admin_pb2.StopTournamentResponse:
+        """Stop a running tournament."""
+        status = await self._desk.change(context, lambda: self._desk.hall.stop(request.tournament_id))
+        return admin_pb2.StopTournamentResponse(tournament=wire.write_status(status))
+
+    async def GetTournament(  # noqa: N802
+        self, request: admin_pb2.GetTournamentRequest, context: _Context
+    ) -> admin_pb2.GetTournamentResponse:
+        """How a tournament stands."""
+        status = await self._desk.look(context, lambda: self._desk.hall.status(request.tournament_id))
+        return admin_pb2.GetTournamentResponse(tournament=wire.write_status(status))
+
+    async def WatchTournament(  # noqa: N802
+        self, request: admin_pb2.WatchTournamentRequest, context: _Context
+    ) -> AsyncIterator[admin_pb2.WatchTournamentResponse]:
+        """How a tournament stands, again and again; a watcher that reads slowly misses what is in between."""
+        desk = self._desk
+        await desk.admit(context)
+        async with desk.watching(context):
+            async for status in desk.hall.watch(request.tournament_id):
+                yield admin_pb2.WatchTournamentResponse(tournament=wire.write_status(status))
+
+    async def ListTournaments(  # noqa: N802
+        self, request: admin_pb2.ListTournamentsRequest, context: _Context
+    ) -> admin_pb2.ListTournamentsResponse:
+        """All tournaments, page by page."""
+        tournaments = await self._desk.look(context, self._desk.hall.tournaments)
+        page, token = await _page(tournaments, request, context)
+        return admin_pb2.ListTournamentsResponse(
+            tournaments=[wire.write_status(status) for status in page], next_page_token=token
+        )
+
+
+class LeaderboardService(admin_pb2_grpc.LeaderboardServiceServicer):
+    """The tables of tournaments."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self._desk = desk
+
+    async def GetLeaderboard(  # noqa: N802
+        self, request: admin_pb2.GetLeaderboardRequest, context: _Context
+    ) -> admin_pb2.GetLeaderboardResponse:
+        """The leaderboard of a tournament."""
+        board = await self._desk.look(context, lambda: self._desk.hall.leaderboard(request.tournament_id))
+        return wire.write_leaderboard(board)
+
+
+class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
+    """The replays of tournaments."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self._desk = desk
+
+    async def ListReplays(  # noqa: N802
+        self, request: admin_pb2.ListReplaysRequest, context: _Context
+    ) -> admin_pb2.ListReplaysResponse:
+        """The sessions of a tournament, page by page."""
+        replays = await self._desk.look(context, lambda: self._desk.hall.replays(request.tournament_id))
+        page, token = await _page(replays, request, context)
+        return admin_pb2.ListReplaysResponse(
+            replays=[wire.write_replay(replay) for replay in page], next_page_token=token
+        )
+
+    async def FetchReplay(  # noqa: N802
+        self, request: admin_pb2.FetchReplayRequest, context: _Context
+    ) -> AsyncIterator[admin_pb2.FetchReplayResponse]:
+        """The replay of a session, piece by piece."""
+        text = await self._desk.look(
+            context, lambda: self._desk.hall.replay(request.tournament_id, request.session)
+        )
+        for start in range(0, len(text), PIECE_BYTES):
+            yield admin_pb2.FetchReplayResponse(data=text[start : start + PIECE_BYTES])
+
+    async def WatchSession(  # noqa: N802
+        self, request: admin_pb2.WatchSessionRequest, context: _Context
+    ) -> AsyncIterator[admin_pb2.WatchSessionResponse]:
+        """What everybody may see of a session, as it happens."""
+        desk = self._desk
+        await desk.check_token_is_needed(context)
+        await desk.admit(context)
+        async with desk.watching(context):
+            async for events in desk.hall.watch_session(request.tournament_id, request.session_id):
+                yield wire.write_events(events)
+
+
+def register(server: grpc.aio.Server, hall: Hall, admin_pass: AdminPass, porter: Porter) -> None:
+    """Have a server serve all of them, `SERVICE_NAMES`."""
+    desk = _Desk(hall, admin_pass, porter)
+    admin_pb2_grpc.add_RegistryServiceServicer_to_server(RegistryService(desk), server)
+    admin_pb2_grpc.add_TournamentServiceServicer_to_server(TournamentService(desk), server)
+    admin_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardService(desk), server)
+    admin_pb2_grpc.add_ReplayServiceServicer_to_server(ReplayService(desk), server)
+
+
+def _file_in(request: admin_pb2.CreateTournamentRequest) -> TournamentFile:
+    """The tournament of a request; ConfigError when it is none."""
+    if request.WhichOneof("source") == "spec":
+        return read_tournament(wire.read_spec(request.spec))
+    return parse_tournament(request.toml)
+
+
+async def _page(
+    entries: Sequence[T],
+    request: _ListRequest,
+    context: _Context,
+) -> tuple[Sequence[T], str]:
+    """The part of a list that is asked for, and the token of the next; a token is where a page begins."""
+    if request.page_token and not request.page_token.isdecimal():
+        await context.abort(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "page_token: allowed is the next_page_token of the page before, or nothing for the first page",
+        )
+    start = int(request.page_token or 0)
+    size = request.page_size if 0 < request.page_size < PAGE_SIZE else PAGE_SIZE
+    end = start + size
+    return entries[start:end], str(end) if end < len(entries) else ""

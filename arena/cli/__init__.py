@@ -1,0 +1,1 @@
+"""The command `kratzen`: reads arguments, builds the concrete parts, prints."""

@@ -1,0 +1,129 @@
+"""An arena put together and taken apart again: for a single run and for one that lives long.
+
+This is where the concrete parts meet: the clock, the lobby, the server, the thread that writes,
+the hall. It decides nothing about the play.
+"""
+
+import asyncio
+import os
+import resource
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Final
+
+from arena.address import is_address, is_loopback
+from arena.admin_services import SERVICE_NAMES, register
+from arena.auth import AdminPass, Porter, TokenRing
+from arena.cli.errors import CommandFailed
+from arena.clock import SystemTime
+from arena.door import Door, DoorLimits
+from arena.hall import Hall
+from arena.hosted import Dial, Premises
+from arena.lag import Heartbeat, beat_forever
+from arena.link import LinkLimits
+from arena.lobby import Lobby
+from arena.runner import Clockwork
+from arena.server import BotServer, ServerError, Tls
+from arena.store import Registry
+from arena.text import escape
+
+TRACE_SWITCH: Final = "KRATZEN_ALLOW_TRACE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where an arena listens, and whom it lets in.
+
+    Attributes:
+        address: `host:port`, port 0 for one that is free.
+        tls: for an encrypted link; plain text without.
+        admin: who may use the admin services; None: they are not served.
+        link: limits of a bot.
+        door: limits of all.
+    """
+
+    address: str
+    tls: Tls | None = None
+    admin: AdminPass | None = None
+    link: LinkLimits = field(default_factory=LinkLimits)
+    door: DoorLimits = field(default_factory=DoorLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenArena:
+    """An arena that listens: its hall, its tokens, its clocks, and the address that bots dial."""
+
+    hall: Hall
+    lobby: Lobby
+    tokens: TokenRing
+    clockwork: Clockwork
+    address: str
+
+
+@asynccontextmanager
+async def open_arena(site: Site, registry: Registry | None = None) -> AsyncIterator[OpenArena]:
+    """Put an arena together and have it listen, until the end of the block.
+
+    Raises:
+        CommandFailed: it cannot listen.
+    """
+    time = SystemTime()
+    heartbeat = Heartbeat(time.now_us())
+    lobby, tokens = Lobby(time, arena_version=version("kratzen"), limits=site.link), TokenRing()
+    porter = Porter(Door(site.door), time)
+    async with AsyncExitStack() as stack:
+        beat = asyncio.create_task(beat_forever(heartbeat, time))
+        stack.callback(beat.cancel)
+        disk = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="disk"))
+        socket_folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kratzen-"))
+        server = BotServer(lobby, tokens, porter)
+        try:
+            address = server.listen(site.address, site.tls)
+            socket = server.listen(f"unix:{socket_folder}/arena.sock")
+        except ServerError as error:
+            raise CommandFailed(str(error)) from None
+        # The certificate of an encrypted link is not for this machine's own bots.
+        dial = Dial(address if site.tls is None and is_loopback(address) else socket, socket)
+        premises = Premises(
+            lobby=lobby, tokens=tokens, clockwork=Clockwork(time, heartbeat), disk=disk, dial=dial
+        )
+        hall = Hall(premises, registry)
+        if site.admin is not None:
+            admin = site.admin
+            server.add(SERVICE_NAMES, lambda its_server: register(its_server, hall, admin, porter))
+        if registry is not None:
+            await hall.open()
+        await server.start()
+        stack.push_async_callback(server.stop)
+        yield OpenArena(hall, lobby, tokens, premises.clockwork, address)
+
+
+def check_address(address: str, *, has_tls: bool, insecure: bool) -> None:
+    """Raise CommandFailed when others could listen to what is said, and nobody has agreed to that."""
+    if not is_address(address):
+        raise CommandFailed(f"{escape(address)} is no address: allowed is host:port, such as 127.0.0.1:7373")
+    if not (has_tls or insecure or is_loopback(address)):
+        raise CommandFailed(
+            f"{address} can be reached from other machines, and without TLS all that is said there, tokens "
+            "too, can be read on the way: have `kratzen serve` show a certificate (--tls-cert, --tls-key), "
+            "or accept that with --insecure"
+        )
+
+
+def check_traces(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise CommandFailed when gRPC is to print what it carries, which tokens are part of."""
+    if environment.get("GRPC_TRACE") and not environment.get(TRACE_SWITCH):
+        raise CommandFailed(
+            "GRPC_TRACE is set, by which gRPC prints the tokens of bots: unset it, or set "
+            f"{TRACE_SWITCH}=1 as well to accept that"
+        )
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system lets it have: every bot takes one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,141 @@
+"""The arena of one run: hosts one tournament for as long as that is played.
+
+What it is put together from is `building`'s; here is only what a single run has of its own.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import click
+
+from arena.address import is_loopback
+from arena.auth import AdminPass
+from arena.cli.building import OpenArena, Site, open_arena
+from arena.cli.errors import CommandFailed
+from arena.cli.logs import log_to
+from arena.cli.progress import RunProgress
+from arena.cli.signals import stopped_by_signals
+from arena.hosted import Entry, HostedTournament, file_of
+from arena.ledger import TournamentState
+from arena.local_bots import GivenUp
+from arena.messages import GoodbyeReason
+from arena.refusals import RefusedError
+from arena.schedule import slot_label
+from arena.store import Store, StoreError
+
+TOURNAMENT_ID: Final = "1"
+"""The id of its only tournament, for those who look at it from outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Where a run finds and puts things.
+
+    Attributes:
+        folder: of the run.
+        tournament_folder: that of the tournament file, beside which bots' files lie.
+        address: where the arena listens.
+    """
+
+    folder: Path
+    tournament_folder: Path
+    address: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        signal: the signal that stopped it, or None.
+        has_faults: whether a bot got a strike.
+        failure: why it could not go on, or None.
+        remarks: what its user should know, a line each.
+    """
+
+    signal: str | None = None
+    has_faults: bool = False
+    failure: str | None = None
+    remarks: list[str] = field(default_factory=list)
+
+
+class EmbeddedRun:
+    """One run of one tournament in this process."""
+
+    def __init__(self, store: Store, options: RunOptions) -> None:
+        self._store = store
+        self._options = options
+        self._outcome = Outcome(remarks=list(store.notes))
+        self._hosted: HostedTournament | None = None
+
+    async def play(self) -> Outcome:
+        """Play what is open.
+
+        Raises:
+            CommandFailed: the arena cannot listen, or a bot cannot be started.
+        """
+        options = self._options
+        log_to(options.folder / "arena.log")
+        admin = AdminPass(None) if is_loopback(options.address) else None
+        entry = Entry(
+            tournament_id=TOURNAMENT_ID, folder=options.folder, bot_folder=options.tournament_folder
+        )
+        async with open_arena(Site(address=options.address, admin=admin)) as arena:
+            with stopped_by_signals(self._stop):
+                hosted = self._hosted = await self._host(arena, entry)
+                if self._outcome.signal is not None:
+                    hosted.stop()
+                progress = hosted.watcher = RunProgress(hosted.account)
+                with progress:
+                    state = await arena.hall.play(hosted, entry)
+                _say_goodbye(arena, state)
+        if hosted.broken_bot is not None:
+            raise CommandFailed(_broken_bot_text(hosted.broken_bot))
+        self._sum_up(hosted, progress)
+        return self._outcome
+
+    async def _host(self, arena: OpenArena, entry: Entry) -> HostedTournament:
+        """Say what bots that dial in need, and have the others started."""
+        try:
+            for bot in file_of(self._store.facts()).bots:
+                if bot.command is None:
+                    token = arena.tokens.issue(bot.name)
+                    click.echo(
+                        f"waiting for {bot.name}: KRATZEN_ADDRESS={arena.address} KRATZEN_TOKEN={token}",
+                        err=True,
+                    )
+            return await arena.hall.host(entry, self._store)
+        except (RefusedError, StoreError) as error:
+            raise CommandFailed(str(error)) from None
+
+    def _stop(self, signal: str) -> None:
+        self._outcome.signal = signal
+        click.echo("stopping: sessions in flight get 3 s; once more to stop at once", err=True)
+        if self._hosted is not None:
+            self._hosted.stop()
+
+    def _sum_up(self, hosted: HostedTournament, progress: RunProgress) -> None:
+        outcome = self._outcome
+        outcome.has_faults = hosted.account.tally.strike_count > 0
+        outcome.failure = hosted.failure or None
+        outcome.remarks += hosted.restart_remarks
+        for attempt in progress.failed_attempts:
+            label = slot_label(attempt.block, attempt.session)
+            outcome.remarks.append(
+                f"attempt {attempt.attempt} at {label}: {attempt.ending.sentence} {attempt.why}".rstrip()
+            )
+
+
+def _say_goodbye(arena: OpenArena, state: TournamentState) -> None:
+    if state is TournamentState.FINISHED:
+        arena.lobby.close(GoodbyeReason.FINISHED, "the tournament is over")
+    else:
+        arena.lobby.close(GoodbyeReason.STOPPING, "the arena was stopped; the tournament can be resumed")
+
+
+def _broken_bot_text(bot: GivenUp) -> str:
+    """Why a bot never came, with the last it printed."""
+    lines = [f"bot {bot.bot} {bot.report.sentence} before it said Hello"]
+    lines += [f"  {line}" for line in bot.report.last_lines]
+    return "\n".join([*lines, f"  (its log: {bot.report.log})"])

@@ -1,0 +1,101 @@
+"""The entry of `kratzen`: which commands there are, and how every one of them ends.
+
+Commands are loaded when they are called, so that `--help` is as quick as click itself: no
+module with gRPC, the database or tables may be imported here.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Final
+
+import click
+
+from arena.cli.errors import EXIT_INTERRUPTED, EXIT_USAGE, CommandFailed
+
+# gRPC hooks into forks unless told otherwise before its import; the arena starts bots.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class LazyCommand:
+    """Where a command lives, and its line in `kratzen --help`."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "run": LazyCommand("arena.cli.run", "Play a tournament here, with the bots of its file."),
+    "bot": LazyCommand("arena.cli.bot", "Check whether a bot keeps the contract."),
+    "serve": LazyCommand("arena.cli.serve", "Run an arena for bots that dial in from elsewhere."),
+    "bots": LazyCommand("arena.cli.bots", "Register and revoke the bots of a running arena."),
+    "tournament": LazyCommand("arena.cli.tournament", "Create, start, watch and stop its tournaments."),
+    "leaderboard": LazyCommand("arena.cli.leaderboard", "Show the table of a run."),
+    "replay": LazyCommand("arena.cli.replay", "List, show and verify the sessions of a run."),
+    "rules": LazyCommand("arena.cli.rules", "Show the rulesets and what tells them apart."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KRATZEN"},
+    epilog="Example: kratzen run tournaments/quickstart.toml",
+)
+@click.version_option(version("kratzen"), prog_name="kratzen")
+def kratzen() -> None:
+    """A bot arena for Kratzen, the Austrian trick-taking card game."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `kratzen` and leave with its exit code."""
+    sys.exit(exit_code(arguments))
+
+
+def exit_code(arguments: Sequence[str] | None = None) -> int:
+    """Run `kratzen`; every way to fail ends in one sentence on stderr and its code."""
+    try:
+        result = kratzen.main(arguments, prog_name="kratzen", standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except click.ClickException as error:
+        click.echo(f"kratzen: {error.format_message()}", err=True)
+        return error.exit_code
+    except CommandFailed as error:
+        click.echo(f"kratzen: {error}", err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("kratzen: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does: nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,103 @@
+"""How a run shows that it goes on: a bar and the table so far on a terminal, a few lines elsewhere."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from arena.cli.tables import so_far_table
+from arena.clock import SystemTime
+from arena.hosted import Account
+from arena.ledger import Attempt
+from arena.results import SessionResult, SlotState
+
+LINES_OFF_TERMINAL = 4
+"""Lines of progress that a whole run prints where nobody sees a bar."""
+
+US_PER_SECOND = 1_000_000
+
+
+class RunProgress:
+    """Watches a tournament and shows how it goes, on stderr."""
+
+    def __init__(self, account: Account) -> None:
+        """Set up; `account` goes on by itself while the tournament is played."""
+        self._ante, self._tally = account.facts.ante, account.tally
+        self._bots = [bot.name for bot in account.file.bots]
+        self._total = self._tally.counts.total
+        self._time = SystemTime()
+        self._began_us = self._latest_us = self._time.now_us()
+        self._decisions_before = self._tally.decision_count
+        self.failed_attempts: list[Attempt] = []
+        self._console = Console(stderr=True, highlight=False)
+        self._bar = Progress(
+            TextColumn("sessions"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+        self._task = self._bar.add_task("sessions", total=self._total, completed=self._done, speed="")
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(self._picture(), console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del kind, error, trace
+        if self._live is not None:
+            self._live.stop()
+        self._console.print(f"{self._done} of {self._total} sessions, {self.speed_text()}")
+
+    def session_finished(self, result: SessionResult) -> None:
+        """Show that one session more is done."""
+        del result
+        self._latest_us = self._time.now_us()
+        self._bar.update(self._task, completed=self._done, speed=self.speed_text())
+        if self._live is not None:
+            self._live.update(self._picture())
+        elif (
+            self._done * LINES_OFF_TERMINAL // self._total
+            != (self._done - 1) * LINES_OFF_TERMINAL // self._total
+        ):
+            self._console.print(f"{self._done} of {self._total} sessions, {self.speed_text()}")
+
+    def attempt_failed(self, attempt: Attempt, state: SlotState) -> None:
+        """Remember an attempt that gave no result."""
+        del state
+        self.failed_attempts.append(attempt)
+
+    def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
+        """Say that a bot no longer takes part."""
+        self._console.print(f"{why}: {voided} sessions will not be played")
+
+    @property
+    def _done(self) -> int:
+        return self._tally.counts.finished
+
+    def speed_text(self) -> str:
+        """Decisions that bots made, by the second from the start to the latest session's end."""
+        seconds = (self._latest_us - self._began_us) / US_PER_SECOND
+        count = self._tally.decision_count - self._decisions_before
+        return f"{count / max(seconds, 0.001):,.0f} decisions/s"
+
+    def _picture(self) -> Group:
+        tallies = {bot: self._tally.of(bot) for bot in self._bots}
+        return Group(so_far_table(tallies, self._ante), self._bar)

@@ -1,0 +1,60 @@
+"""What commands that talk to a running arena share: where it is, the admin token, how errors end."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from arena.address import is_address
+from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
+from arena.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandFailed
+from arena.settings import DEFAULT_ADDRESS
+from arena.text import escape
+
+ADMIN_TOKEN: Final = "KRATZEN_ADMIN_TOKEN"  # noqa: S105  the name of the variable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def remote_options(command: F) -> F:
+    """Add the options that say where the arena is; they arrive as `address` and `ca`."""
+    command = click.option(
+        "--ca",
+        envvar="KRATZEN_CA",
+        type=click.Path(path_type=Path),
+        help="Certificates to trust, PEM: the link is TLS.  [env: KRATZEN_CA]",
+    )(command)
+    return click.option(
+        "--address",
+        envvar="KRATZEN_ADDRESS",
+        default=DEFAULT_ADDRESS,
+        show_default=True,
+        help="Where the arena is.  [env: KRATZEN_ADDRESS]",
+    )(command)
+
+
+@contextmanager
+def connected(address: str, ca: Path | None) -> Iterator[AdminClient]:
+    """A client of the arena, with the admin token of the environment.
+
+    Raises:
+        CommandFailed: the arena is not there, or did not do what it was asked.
+    """
+    if not is_address(address):
+        raise CommandFailed(
+            f"{escape(address)} is no address: allowed is host:port, such as {DEFAULT_ADDRESS}"
+        )
+    try:
+        roots = None if ca is None else ca.read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"{ca}: cannot be read: {error.strerror}") from None
+    arena = ArenaAddress(address, os.environ.get(ADMIN_TOKEN, ""), roots)
+    try:
+        with AdminClient(arena) as client:
+            yield client
+    except AdminError as error:
+        code = EXIT_USAGE if error.failure is AdminFailure.REFUSED else EXIT_FAILED
+        raise CommandFailed(str(error), code) from None

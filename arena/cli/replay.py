@@ -1,0 +1,165 @@
+"""`kratzen replay`: the sessions of a run, listed, shown, verified, exported."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from arena.cli.errors import EXIT_FAILED, CommandFailed
+from arena.cli.tables import console_for_data
+from arena.replay import parse
+from arena.replay_lines import ReplayError
+from arena.replay_text import CANONICAL, CardNames, show
+from arena.replay_verify import verify
+from arena.store import SessionEntry, StoreError, StoreReader, check_session
+from engine.notation import CardStyle, show_card, show_suit
+
+US_PER_SECOND = 1_000_000
+
+_folder = click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+
+
+@click.group(epilog="Example: kratzen replay show runs/quickstart-20261129T120000 7.2")
+def replay() -> None:
+    """The sessions of a run. ID is block and session (7.2), a session's id, or the beginning of one."""
+
+
+@contextmanager
+def _reader(folder: Path) -> Iterator[StoreReader]:
+    try:
+        with StoreReader.open(folder) as store:
+            yield store
+    except StoreError as error:
+        raise CommandFailed(str(error)) from None
+
+
+@replay.command("list", epilog="Example: kratzen replay list runs/mine --json")
+@_folder
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_sessions(folder: Path, *, as_json: bool) -> None:
+    """List the finished sessions of the run in DIR."""
+    with _reader(folder) as store:
+        sessions = store.sessions()
+    if as_json:
+        click.echo(json.dumps([_plain(entry) for entry in sessions], indent=2))
+        return
+    table = Table()
+    for name in ("session", "id", "ended", "deals", "bots by place (chips)"):
+        table.add_column(name, no_wrap=name != "bots by place (chips)")
+    for entry in sessions:
+        order = sorted(entry.result.seats, key=lambda seat: (seat.place, seat.seat))
+        bots = ", ".join(f"{seat.place} {seat.bot} ({seat.chips:+d})" for seat in order)
+        table.add_row(
+            entry.label, entry.result.session_id[:8], _utc(entry.ended_at_us), str(entry.result.deals), bots
+        )
+    console_for_data().print(table)
+
+
+@replay.command("show", epilog="Example: kratzen replay show runs/mine 7.2 --suits french")
+@_folder
+@click.argument("session", metavar="ID")
+@click.option("--suits", type=click.Choice([style.value for style in CardStyle]), default=CardStyle.CANONICAL.value, show_default=True,
+              help="How cards are written.")  # fmt: skip
+def show_session(folder: Path, session: str, suits: str) -> None:
+    """Show a whole session as text: hands, calls, tricks, payments."""
+    with _reader(folder) as store:
+        text = store.replay(store.find(session))
+    played = parse(text)
+    names = _names(CardStyle(suits), weli_as_joker=played.header.ruleset.weli_as_joker)
+    for line in show(played, names):
+        click.echo(line)
+
+
+@replay.command("verify", epilog="Example: kratzen replay verify runs/mine")
+@click.argument("source", type=click.Path(path_type=Path), metavar="DIR|FILE")
+@click.argument("session", metavar="[ID]", required=False)
+def verify_sessions(source: Path, session: str | None) -> int:
+    """Play sessions again from their seeds and answers, and compare every line.
+
+    DIR is a run: all its sessions, or the one of ID, also against what the store says of
+    them. FILE is an exported session.
+    """
+    if source.is_file():
+        return _verify_file(source)
+    with _reader(source) as store:
+        entries = store.sessions() if session is None else (store.find(session),)
+        wrong = [found for entry in entries if (found := check_session(store, entry)) is not None]
+    for sentence in wrong:
+        click.echo(sentence)
+    click.echo(f"{len(entries) - len(wrong)} of {len(entries)} sessions verified", err=True)
+    return EXIT_FAILED if wrong else 0
+
+
+@replay.command("export", epilog="Example: kratzen replay export runs/mine 7.2 --out session.jsonl")
+@_folder
+@click.argument("session", metavar="ID")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write [default: stdout].")
+def export_session(folder: Path, session: str, out: Path | None) -> None:
+    """Write one session's replay, as JSON Lines."""
+    with _reader(folder) as store:
+        text = store.replay(store.find(session))
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_bytes(text)
+    except OSError as error:
+        raise CommandFailed(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def _verify_file(file: Path) -> int:
+    try:
+        difference = verify(file.read_bytes())
+    except OSError as error:
+        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+    except ReplayError as error:
+        raise CommandFailed(f"{file}: {error}", EXIT_FAILED) from None
+    if difference is not None:
+        click.echo(f"{file}: {difference}")
+        return EXIT_FAILED
+    click.echo("1 of 1 sessions verified", err=True)
+    return 0
+
+
+def _names(style: CardStyle, *, weli_as_joker: bool) -> CardNames:
+    if style is CardStyle.CANONICAL:
+        return CANONICAL
+    return CardNames(
+        card=lambda card: show_card(card, style, weli_as_joker=weli_as_joker),
+        suit=lambda suit: show_suit(suit, style),
+    )
+
+
+def _plain(entry: SessionEntry) -> dict[str, Any]:
+    result = entry.result
+    return {
+        "session": entry.label,
+        "id": result.session_id,
+        "attempt": entry.attempt,
+        "started_at": _utc(entry.started_at_us),
+        "ended_at": _utc(entry.ended_at_us),
+        "deals": result.deals,
+        "pot_left": result.pot_left,
+        "play_sha256": entry.play_sha256,
+        "seats": [
+            {
+                "seat": seat.seat,
+                "bot": seat.bot,
+                "place": seat.place,
+                "chips": seat.chips,
+                "strikes": seat.strikes,
+                "forfeited": seat.forfeited,
+                "faults": [fault.cause.value for fault in seat.faults],
+            }
+            for seat in result.seats
+        ],
+    }
+
+
+def _utc(moment_us: int) -> str:
+    return datetime.fromtimestamp(moment_us / US_PER_SECOND, UTC).isoformat(timespec="seconds")

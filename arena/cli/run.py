@@ -1,0 +1,144 @@
+"""`kratzen run`: an arena of its own, the bots of the file, a progress bar, the leaderboard."""
+
+import asyncio
+import json
+import secrets
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from arena.cli.building import check_address, check_traces
+from arena.cli.embedded import EmbeddedRun, Outcome, RunOptions
+from arena.cli.errors import (
+    EXIT_BOT_FAULTS,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    CommandFailed,
+)
+from arena.cli.runs import create_run, folder_for, open_run
+from arena.cli.tables import console_for_data, leaderboard_json, print_leaderboard
+from arena.config import TournamentFile, parse_tournament
+from arena.schedule import FORMATS, ScheduleError, tournament_seed
+from arena.sections import ConfigError
+from arena.store import Store, StoreError
+
+
+@click.command(epilog="Example: kratzen run tournaments/quickstart.toml --seed 7 --out runs/mine")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run [default: runs/NAME-TIME].")
+@click.option(
+    "--seed", help="Seed instead of the file's: 64 hex digits, or any text (a bot can guess a short one)."
+)
+@click.option(
+    "--address", default="127.0.0.1:0", show_default=True, help="Where the arena listens, port 0: any."
+)
+@click.option(
+    "--insecure", is_flag=True, help="Listen where other machines can hear all that is said, tokens too."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be played, and play nothing.")
+@click.option("--resume", is_flag=True, help="Go on with the run in the folder --out.")
+@click.option("--strict", is_flag=True, help=f"Exit with {EXIT_BOT_FAULTS} when a bot was at fault.")
+@click.option("--no-timeout", is_flag=True, help="Let bots think as long as they like; nothing is rated.")
+@click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON document.")
+def run(
+    file: Path,
+    out: Path | None,
+    seed: str | None,
+    address: str,
+    *,
+    insecure: bool,
+    dry_run: bool,
+    resume: bool,
+    strict: bool,
+    no_timeout: bool,
+    as_json: bool,
+) -> int:
+    """Play the tournament of FILE here: start its bots, show how it goes, print the table."""
+    tournament = _read(file, seed, timed=not no_timeout)
+    if dry_run:
+        _show_plan(tournament, as_json=as_json)
+        return 0
+    check_traces()
+    check_address(address, has_tls=False, insecure=insecure)
+    folder, store = _open(tournament, out, resume=resume)
+    with store:
+        options = RunOptions(folder=folder, tournament_folder=file.absolute().parent, address=address)
+        outcome = asyncio.run(EmbeddedRun(store, options).play())
+        if as_json:
+            click.echo(json.dumps(leaderboard_json(store), indent=2))
+        else:
+            print_leaderboard(store, console_for_data())
+    return _finish(outcome, file, folder, strict=strict)
+
+
+def _read(file: Path, seed: str | None, *, timed: bool) -> TournamentFile:
+    try:
+        tournament = parse_tournament(file.read_bytes())
+    except OSError as error:
+        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+    except ConfigError as error:
+        raise CommandFailed(f"{file}: {error}") from None
+    if seed is not None:
+        tournament = tournament.with_seed(seed)
+    if not timed:
+        tournament = replace(tournament, clock=replace(tournament.clock, timed=False))
+    return tournament
+
+
+def _show_plan(tournament: TournamentFile, *, as_json: bool) -> None:
+    seed = tournament.tournament.seed
+    blocks = FORMATS[tournament.tournament.format](
+        tournament.plan(tournament_seed(0 if seed is None else seed))
+    )
+    sessions = sum(len(block.slots) for block in blocks)
+    plan = {
+        "name": tournament.tournament.name,
+        "bots": [bot.name for bot in tournament.bots],
+        "blocks": len(blocks),
+        "sessions": sessions,
+        "deals_at_most": sessions * tournament.options.deals,
+    }
+    if as_json:
+        click.echo(json.dumps(plan, indent=2))
+        return
+    click.echo(f"{plan['name']}: {len(tournament.bots)} bots at tables of {tournament.tournament.table_size}")
+    click.echo(f"{len(blocks)} blocks, {sessions} sessions, at most {plan['deals_at_most']} deals")
+
+
+def _open(tournament: TournamentFile, out: Path | None, *, resume: bool) -> tuple[Path, Store]:
+    if resume and out is None:
+        raise CommandFailed("--resume needs the folder of the run: --out DIR")
+    folder = folder_for(tournament.tournament.name) if out is None else out
+    try:
+        if resume:
+            return folder, open_run(folder, tournament)
+        seed = tournament.tournament.seed
+        tournament = tournament.with_seed(secrets.token_hex(32) if seed is None else seed)
+        return folder, create_run(folder, tournament)
+    except ScheduleError as error:
+        raise CommandFailed(f"{tournament.tournament.name}: {error}") from None
+    except StoreError as error:
+        raise CommandFailed(str(error)) from None
+
+
+def _finish(outcome: Outcome, file: Path, folder: Path, *, strict: bool) -> int:
+    """Say what is left to say on stderr, the run's folder last; the exit code."""
+    for line in outcome.remarks:
+        click.echo(line, err=True)
+    click.echo(
+        f"Store, replays and bot logs are in {folder}; look at them with\n"
+        f"  kratzen leaderboard {folder}\n"
+        f"  kratzen replay list {folder}\n"
+        f"  kratzen replay show {folder} 1.1",
+        err=True,
+    )
+    if outcome.signal is not None:
+        click.echo(f"Interrupted; go on with: kratzen run {file} --out {folder} --resume", err=True)
+    click.echo(str(folder), err=True)
+    if outcome.signal is not None:
+        return EXIT_INTERRUPTED if outcome.signal == "SIGINT" else EXIT_TERMINATED
+    if outcome.failure is not None:
+        raise CommandFailed(outcome.failure, EXIT_FAILED)
+    return EXIT_BOT_FAULTS if strict and outcome.has_faults else 0

@@ -1,0 +1,159 @@
+"""`kratzen serve`: an arena that stays, for bots and tournaments that come and go."""
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from arena.auth import AdminPass, new_token, token_hash
+from arena.cli.building import Site, check_address, check_traces, open_arena, raise_file_limit
+from arena.cli.errors import CommandFailed
+from arena.cli.logs import log_to
+from arena.cli.signals import stopped_by_signals
+from arena.sections import ConfigError
+from arena.server import Tls
+from arena.settings import ArenaSettings, read_settings
+from arena.status import TournamentStatus
+from arena.store import Registry, StoreError
+
+SETTINGS_FILE: Final = "kratzen.toml"
+
+
+@click.command(
+    epilog="Example: kratzen serve --address 0.0.0.0:7373 --tls-cert arena.pem --tls-key arena.key"
+)
+@click.option("--address", envvar="KRATZEN_ADDRESS", help="Where to listen.  [default: 127.0.0.1:7373]")
+@click.option(
+    "--data", envvar="KRATZEN_DATA", help="Folder of bots and tournaments.  [default: kratzen-data]"
+)
+@click.option("--tls-cert", envvar="KRATZEN_TLS_CERT", help="Certificate, with those above it, PEM.")
+@click.option("--tls-key", envvar="KRATZEN_TLS_KEY", help="Its private key, PEM.")
+@click.option(
+    "--insecure",
+    envvar="KRATZEN_INSECURE",
+    is_flag=True,
+    default=None,
+    help="Listen without TLS where other machines can hear all that is said, tokens too.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    envvar="KRATZEN_LIMITS",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="A limit instead of its default, such as max_streams=200; docs/serving.md lists them.",
+)
+@click.option(
+    "--config",
+    envvar="KRATZEN_CONFIG",
+    type=click.Path(path_type=Path),
+    help=f"File with what is not said here.  [default: {SETTINGS_FILE}, if it is there]",
+)
+@click.option("--new-admin-token", is_flag=True, help="Make a new admin token; the old one is void.")
+def serve(
+    address: str | None,
+    data: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    *,
+    insecure: bool | None,
+    limits: tuple[str, ...],
+    config: Path | None,
+    new_admin_token: bool,
+) -> int:
+    """Run an arena until Ctrl-C or SIGTERM. It prints its admin token once, at its first start.
+
+    Everything may be said in kratzen.toml, too; options come before variables, and these before
+    the file.
+    """
+    settings = _settings(config, limits)
+    file = settings.serve
+    address = file.address if address is None else address
+    tls = _tls(tls_cert or file.tls_cert, tls_key or file.tls_key)
+    check_traces()
+    check_address(address, has_tls=tls is not None, insecure=file.insecure if insecure is None else insecure)
+    raise_file_limit()
+    try:
+        with Registry.open(Path(file.data if data is None else data)) as registry:
+            log_to(registry.folder / "arena.log")
+            admin = _admin_pass(registry, renewed=new_admin_token)
+            site = Site(address=address, tls=tls, admin=admin, link=settings.link, door=settings.door)
+            asyncio.run(_serve(site, registry))
+    except StoreError as error:
+        raise CommandFailed(str(error)) from None
+    return 0
+
+
+async def _serve(site: Site, registry: Registry) -> None:
+    stopping = asyncio.Event()
+
+    def stop(signal: str) -> None:
+        del signal
+        click.echo("stopping: sessions in flight get 3 s; once more to stop at once", err=True)
+        stopping.set()
+
+    with stopped_by_signals(stop):
+        async with open_arena(site, registry) as arena:
+            click.echo(f"KRATZEN_ADDRESS={arena.address}")
+            click.echo(f"the arena keeps bots and tournaments in {registry.folder}", err=True)
+            await stopping.wait()
+            left = await arena.hall.close()
+    for status in left:
+        click.echo(_how_to_resume(status), err=True)
+
+
+def _how_to_resume(status: TournamentStatus) -> str:
+    counts = status.counts
+    return (
+        f"tournament {status.tournament_id} ({status.name}) was stopped after {counts.finished} of "
+        f"{counts.total} sessions; once the arena runs again, go on with: "
+        f"kratzen tournament start {status.tournament_id}"
+    )
+
+
+# ------------------------------------------------------------------ what is asked for
+
+
+def _settings(config: Path | None, limits: Iterable[str]) -> ArenaSettings:
+    file = Path(SETTINGS_FILE) if config is None else config
+    text = _read(file) if config is not None or file.exists() else b""
+    try:
+        return read_settings(text, dict([_limit(limit) for limit in limits]))
+    except ConfigError as error:
+        raise CommandFailed(f"{file}: {error}" if text else str(error)) from None
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if not (number.isascii() and number.isdecimal()):
+        raise CommandFailed(f"--limit {text}: allowed is a name and a number, such as max_streams=200")
+    return name, int(number)
+
+
+def _tls(certificate: str | None, key: str | None) -> Tls | None:
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise CommandFailed("--tls-cert and --tls-key belong together: give both, or neither")
+    return Tls(_read(Path(certificate)), _read(Path(key)))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _admin_pass(registry: Registry, *, renewed: bool) -> AdminPass:
+    """Who may administrate; a new token is printed, now and never again."""
+    hashed = registry.admin_hash()
+    if hashed is None or renewed:
+        token = new_token()
+        hashed = token_hash(token)
+        registry.set_admin_hash(hashed)
+        click.echo(f"KRATZEN_ADMIN_TOKEN={token}")
+        click.echo("this is the admin token, which commands need; it is not shown again", err=True)
+    return AdminPass(hashed)

@@ -1,0 +1,122 @@
+"""What a running arena tells, as tables for people and plain values for programs."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.tables import leaderboard_table, so_far_table
+from arena.ledger import TournamentState
+from arena.status import BotStatus, Leaderboard, TournamentStatus
+from arena.text import escape
+
+US_PER_SECOND = 1_000_000
+
+
+def bots_table(bots: Iterable[BotStatus]) -> Table:
+    """The registered bots."""
+    table = _table("bot", "state", "versions", "registered")
+    for bot in bots:
+        there = "there" if bot.is_there else "away"
+        versions = ", ".join([version.version for version in bot.versions if not version.is_revoked])
+        table.add_row(
+            _safe(bot.name),
+            there if bot.revoked_at_us is None else f"revoked {utc_text(bot.revoked_at_us)}",
+            _safe(versions),
+            utc_text(bot.registered_at_us),
+        )
+    return table
+
+
+def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
+    """All tournaments."""
+    table = _table("id", "name", "state", "sessions", "void", "created")
+    for status in tournaments:
+        counts = status.counts
+        table.add_row(
+            _safe(status.tournament_id),
+            _safe(status.name),
+            status.state.value,
+            f"{counts.finished} of {counts.total}",
+            str(counts.void),
+            utc_text(status.created_at_us),
+        )
+    return table
+
+
+def print_status(status: TournamentStatus, board: Leaderboard, console: Console) -> None:
+    """Print how a tournament stands: a line, its bots, its leaderboard."""
+    console.print(status_line(status))
+    console.print(_bots_of(status))
+    console.print(leaderboard_table(board.rows))
+    if not board.is_timed:
+        console.print("Played without clocks: nothing is rated.")
+
+
+def status_picture(status: TournamentStatus) -> RenderableType:
+    """How a tournament stands, for a picture that is drawn again and again."""
+    tallies = {bot.bot: bot.tally for bot in status.bots}
+    return Group(so_far_table(tallies, status.ante), status_line(status))
+
+
+def status_line(status: TournamentStatus) -> Text:
+    """How a tournament stands, in a line."""
+    counts = status.counts
+    parts = [
+        f"tournament {status.tournament_id} ({status.name}): {status.state.value}",
+        f"{counts.finished} of {counts.total} sessions",
+    ]
+    if counts.void:
+        parts.append(f"{counts.void} void")
+    if status.decisions_per_second:
+        parts.append(f"{status.decisions_per_second:,.0f} decisions/s")
+    if status.remaining_ms is not None:
+        parts.append(f"{status.remaining_ms / 1000:,.0f} s left")
+    if status.state is TournamentState.RUNNING:
+        parts += [f"{bot.bot} is not there" for bot in status.bots if not (bot.is_there or bot.withdrawn)]
+    if status.failure:
+        parts.append(status.failure)
+    return _safe(", ".join(parts))
+
+
+def status_values(status: TournamentStatus, board: Leaderboard | None = None) -> dict[str, Any]:
+    """How a tournament stands, as values that JSON knows."""
+    values = asdict(status)
+    if board is not None:
+        values["leaderboard"] = [asdict(row) for row in board.rows]
+    return values
+
+
+def utc_text(moment_us: int) -> str:
+    """A time for people, UTC."""
+    return datetime.fromtimestamp(moment_us / US_PER_SECOND, UTC).isoformat(timespec="seconds")
+
+
+def _bots_of(status: TournamentStatus) -> Table:
+    table = _table("bot", "comes", "now", "sessions", "strikes")
+    for bot in status.bots:
+        now = "there" if bot.is_there else "away"
+        table.add_row(
+            _safe(bot.bot),
+            "started here" if bot.is_local else "dials in",
+            _safe(f"withdrawn: {bot.withdrawn}") if bot.withdrawn else now,
+            str(bot.tally.session_count),
+            str(bot.tally.strike_count),
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table()
+    for name in columns:
+        table.add_column(name)
+    return table
+
+
+def _safe(text: str) -> Text:
+    """A text of strangers: no control code is sent, no mark-up is followed."""
+    return Text(escape(text))

@@ -1,0 +1,145 @@
+"""Tables for people and JSON for programs, made from the same rows."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from arena.ledger import TournamentFacts
+from arena.ratings import Rating
+from arena.results import BlockResult, SessionResult
+from arena.standings import Comparison, Estimate, Row, cross_table, leaderboard
+from arena.tally import BotTally
+
+WIDE = 200
+"""Columns for output that is no terminal: nothing is cut that somebody may want to read."""
+
+
+class Book(Protocol):
+    """What a table is made from; a store, open for writing or only for reading."""
+
+    def facts(self) -> TournamentFacts:
+        """What the tournament was made from."""
+
+    def ratings(self) -> dict[str, Rating]:
+        """Every bot's rating."""
+
+    def block_results(self) -> tuple[BlockResult, ...]:
+        """Every block that is over."""
+
+    def results(self) -> tuple[SessionResult, ...]:
+        """Every finished session."""
+
+
+def console_for_data() -> Console:
+    """Where data goes: stdout, with colour only where people look at it."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    return console
+
+
+def rows_of(book: Book) -> tuple[Row, ...]:
+    """The leaderboard as the book has it."""
+    return leaderboard(book.ratings(), book.block_results(), book.results())
+
+
+def leaderboard_json(book: Book) -> dict[str, Any]:
+    """The leaderboard and the cross table as plain values."""
+    facts = book.facts()
+    return {
+        "tournament": facts.name,
+        "rated": facts.timed,
+        "leaderboard": [asdict(row) for row in rows_of(book)],
+        "comparisons": [asdict(pair) for pair in cross_table(book.block_results())],
+    }
+
+
+def print_leaderboard(book: Book, console: Console) -> None:
+    """Print the leaderboard, and below it who is how surely better than whom."""
+    console.print(leaderboard_table(rows_of(book)))
+    comparisons = cross_table(book.block_results())
+    if comparisons:
+        console.print(comparison_table(comparisons))
+    if not book.facts().timed:
+        console.print("Played without clocks: nothing is rated.")
+
+
+def leaderboard_table(rows: tuple[Row, ...]) -> Table:
+    """The leaderboard."""
+    caption = "rating = mu - 3 sigma, which may be negative; chips: antes a deal, 95 % interval over blocks"
+    table = _table("Leaderboard", caption, left=("bot",), first="#")
+    for name in ("rating", "chips", "sessions", "forfeits", "strikes", "p50 ms", "p99 ms"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            str(row.place),
+            row.bot,
+            f"{row.rating:.2f}",
+            estimate_text(row.chips_per_deal),
+            str(row.sessions),
+            str(row.forfeits),
+            str(row.strikes),
+            _milliseconds(row.p50_ms),
+            _milliseconds(row.p99_ms),
+        )
+    return table
+
+
+def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
+    """Who leads whom, each pair once, from the side that leads."""
+    caption = "lead: antes a deal, 95 % interval over the blocks that both played"
+    table = _table("Head to head", caption, left=("bot", "against"))
+    for name in ("lead", "sure to be better", "blocks"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for pair in comparisons:
+        mean = pair.lead.mean
+        if mean is None or mean < 0 or (mean == 0 and pair.bot > pair.opponent):
+            continue
+        sure = "-" if pair.better is None else f"{100 * pair.better:.1f} %"
+        table.add_row(pair.bot, pair.opponent, estimate_text(pair.lead), sure, str(pair.lead.blocks))
+    return table
+
+
+def so_far_table(tallies: Mapping[str, BotTally], ante: int) -> Table:
+    """The bots that have played and their sums, who has won most a deal first."""
+    table = Table(title="so far, in antes a deal", title_justify="left")
+    table.add_column("bot")
+    for name in ("chips", "deals", "strikes"):
+        table.add_column(name, justify="right")
+    played = {bot: tally for bot, tally in tallies.items() if tally.deal_count}
+    for bot in sorted(played, key=lambda bot: (-played[bot].antes_per_deal(ante), bot)):
+        tally = played[bot]
+        table.add_row(
+            bot, f"{tally.antes_per_deal(ante):+.2f}", str(tally.deal_count), str(tally.strike_count)
+        )
+    return table
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """A mean with half its confidence interval, `+0.45 ± 0.12`; `-` for what too few blocks cannot tell."""
+    if estimate.mean is None:
+        return "-"
+    if estimate.high is None:
+        return f"{estimate.mean:+.2f}"
+    return f"{estimate.mean:+.2f} ± {estimate.high - estimate.mean:.2f}"
+
+
+def _table(title: str, caption: str, *, left: tuple[str, ...], first: str | None = None) -> Table:
+    """A table without lines between its columns, so that it fits eighty."""
+    table = Table(
+        title=title, caption=caption, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD,
+        pad_edge=False, collapse_padding=True,
+    )  # fmt: skip
+    if first is not None:
+        table.add_column(first, justify="right")
+    for name in left:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

@@ -1,0 +1,70 @@
+"""Registering bots and revoking them, in a registry that an arena has open or that nobody uses.
+
+What an arena that runs does besides, such as to close a stream, is the hall's.
+"""
+
+from arena.auth import new_token, token_hash
+from arena.refusals import Refusal, RefusedError
+from arena.store import Registry, RegistryBot
+from arena.text import BOT_NAME_RULE, escape, is_bot_name
+
+
+def enrol(registry: Registry, name: str, at: str) -> str:
+    """Register a bot; its token, which is nowhere else.
+
+    Args:
+        registry: where it is kept.
+        name: the bot's; one that was revoked may be registered again.
+        at: UTC, ISO 8601.
+
+    Raises:
+        RefusedError: the name is none or is taken.
+        StoreError: it cannot be kept.
+    """
+    if not is_bot_name(name):
+        raise RefusedError(
+            Refusal.BAD_INPUT, f"'{escape(name)[:80]}' is no name for a bot: allowed are {BOT_NAME_RULE}"
+        )
+    known = registry.bot(name)
+    if known is not None and known.is_valid:
+        raise RefusedError(
+            Refusal.ALREADY, f"bot {name} is registered already: revoke it to give it a new token"
+        )
+    token = new_token()
+    registry.put_bot(name, token_hash(token), at)
+    return token
+
+
+def strike_off(registry: Registry, name: str, at: str) -> None:
+    """Make a bot's token invalid; `at` is UTC, ISO 8601.
+
+    Raises:
+        RefusedError: no such bot is registered.
+        StoreError: it cannot be kept.
+    """
+    _registered(registry, name)
+    registry.revoke_bot(name, at)
+
+
+def bar_version(registry: Registry, name: str, version: str, at: str) -> None:
+    """Let a version of a bot not in any more; `at` is UTC, ISO 8601.
+
+    Raises:
+        RefusedError: no such bot is registered, or it never came as this version.
+        StoreError: it cannot be kept.
+    """
+    known = [entry.version for entry in _registered(registry, name).versions]
+    if version not in known:
+        came_as = escape(", ".join(known)) if known else "none yet"
+        raise RefusedError(
+            Refusal.UNKNOWN,
+            f"bot {name} has not come as version '{escape(version)[:80]}'; its versions: {came_as}",
+        )
+    registry.revoke_version(name, version, at)
+
+
+def _registered(registry: Registry, name: str) -> RegistryBot:
+    known = registry.bot(name)
+    if known is None or not known.is_valid:
+        raise RefusedError(Refusal.UNKNOWN, f"no bot '{escape(name)[:80]}' is registered")
+    return known

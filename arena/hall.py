@@ -1,0 +1,499 @@
+"""One arena as a whole: who may come in, which tournaments there are, what may be done with them.
+
+Everything that an organiser can ask for is a method here; how the asking travels is
+`admin_services`'s. A single run has a hall of its own with its one tournament in it; a
+long-lived arena keeps bots and tournaments in the registry of its data folder.
+"""
+
+import asyncio
+import re
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+import structlog
+
+from arena.archive import (
+    facts_and_counts,
+    leaderboard_of,
+    replay_of,
+    replays_of,
+    state_at_rest,
+)
+from arena.auth import token_hash
+from arena.config import TournamentFile
+from arena.enrolment import enrol, strike_off
+from arena.faults import FaultCause
+from arena.hosted import Account, Entry, HostedTournament, HostError, Premises, create_store, local_digests
+from arena.ledger import TournamentState
+from arena.messages import GoodbyeReason
+from arena.refusals import Refusal, RefusedError
+from arena.schedule import ScheduleError
+from arena.seats import Gone
+from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
+from arena.store import (
+    Registry,
+    RegistryBot,
+    RegistryTournament,
+    Store,
+    StoreReader,
+)
+from arena.text import escape
+from engine.view import SeenEvent
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+WATCH_INTERVAL_S: Final = 0.25
+"""A watcher is told no more often than this."""
+WATCH_LONGEST_S: Final = 2.0
+"""A watcher is told at least this often, whether anything changed or not."""
+
+TABLE_INTERVAL_S: Final = 0.1
+"""What happens at a table is told to those who watch it no more often than this."""
+MAX_EVENTS_BEHIND: Final = 2000
+"""A watcher of a table who is further behind than this, some ten deals, is dropped."""
+
+_ID: Final = re.compile(r"[1-9][0-9]{0,8}")
+
+
+class Hall:
+    """The arena. It belongs to one event loop; a store is written on the disk's thread alone."""
+
+    def __init__(self, premises: Premises, registry: Registry | None = None) -> None:
+        """Set up.
+
+        Args:
+            premises: what its tournaments share.
+            registry: of a long-lived arena, which the hall does not close; None for a single run.
+        """
+        self._premises = premises
+        self._registry = registry
+        self._entries: dict[str, Entry] = {}
+        self._running: dict[str, HostedTournament] = {}
+        self._plays: dict[str, asyncio.Task[None]] = {}
+        self._failures: dict[str, str] = {}
+        self._turn = asyncio.Lock()
+        """What changes bots or tournaments is done one after the other."""
+        self.is_closing = False
+        """Whether the arena is about to stop."""
+
+    async def open(self) -> None:
+        """Let in the bots of the registry, and know its tournaments."""
+        registry = self._its_registry()
+        for bot in await self._premises.keep(registry.bots):
+            if bot.revoked_at_us is None:
+                self._premises.tokens.admit(bot.name, bot.token_hash)
+        for tournament in await self._premises.keep(registry.tournaments):
+            self._enter(registry, tournament)
+
+    async def close(self) -> tuple[TournamentStatus, ...]:
+        """Stop every tournament and send everybody away; those that can be gone on with."""
+        self.is_closing = True
+        stopped = tuple(self._running.values())
+        for hosted in stopped:
+            hosted.stop()
+        await asyncio.gather(*self._plays.values())
+        self._premises.lobby.close(
+            GoodbyeReason.STOPPING, "the arena stops: come back when it is there again"
+        )
+        return tuple([status for hosted in stopped if (status := hosted.status()).counts.open])
+
+    # ------------------------------------------------------------------ bots
+
+    async def add_bot(self, name: str) -> str:
+        """Register a bot; its token, which is nowhere else.
+
+        Raises:
+            RefusedError: the name is none or is taken.
+        """
+        async with self._turn:
+            registry, premises = self._its_registry(), self._premises
+            self._check_not_local(name)
+            at = premises.clockwork.time.utc_text()
+            token = await premises.keep(lambda: enrol(registry, name, at))
+            premises.tokens.admit(name, token_hash(token))
+        return token
+
+    async def revoke_bot(self, name: str) -> tuple[str, ...]:
+        """Make a bot's token invalid, close its stream, take it out of what is played; from where, by id.
+
+        Raises:
+            RefusedError: there is no such bot.
+        """
+        async with self._turn:
+            registry, premises = self._its_registry(), self._premises
+            at = premises.clockwork.time.utc_text()
+            await premises.keep(lambda: strike_off(registry, name, at))
+            premises.tokens.revoke(name)
+            member = premises.lobby.member(name)
+            why = _revoked(name)
+            member.close(GoodbyeReason.REVOKED, why)
+            member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
+            premises.lobby.forget(name)
+            playing = {key: hosted for key, hosted in self._running.items() if name in hosted.bot_names}
+            for hosted in playing.values():
+                await hosted.withdraw(name, why)
+        return tuple(playing)
+
+    async def bots(self) -> tuple[BotStatus, ...]:
+        """All bots that were ever registered, by name."""
+        registry = self._its_registry()
+        return tuple([self._bot_status(bot) for bot in await self._premises.keep(registry.bots)])
+
+    # ------------------------------------------------------------------ tournaments
+
+    async def create(self, tournament: TournamentFile, bot_folder: str) -> TournamentStatus:
+        """Enter a tournament.
+
+        Args:
+            tournament: what is played; without a seed one is drawn.
+            bot_folder: on this machine, beside which the files of its bots lie; may be empty if it has
+                none with a command.
+
+        Raises:
+            RefusedError: it cannot be played here.
+            StoreError: it cannot be kept.
+        """
+        if tournament.tournament.seed is None:
+            tournament = tournament.with_seed(secrets.token_hex(32))
+        has_local = any(bot.command is not None for bot in tournament.bots)
+        if has_local and not await asyncio.to_thread(_is_folder, bot_folder):
+            raise RefusedError(
+                Refusal.BAD_INPUT,
+                "bots with a command are started on the arena's machine, and the folder of their files, "
+                f"{escape(bot_folder)!r}, is not there",
+            )
+        async with self._turn:
+            registry = self._its_registry()
+            for name in await self._missing(tournament):
+                raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
+            at = self._premises.clockwork.time.utc_text()
+
+            def make() -> RegistryTournament:
+                made = RegistryTournament(number=registry.next_number(), bot_folder=bot_folder)
+                create_store(registry.tournament_folder(made.number), tournament, at).close()
+                registry.put_tournament(made)
+                return made
+
+            try:
+                entry = self._enter(registry, await self._premises.keep(make))
+            except ScheduleError as error:
+                raise RefusedError(Refusal.BAD_INPUT, f"{tournament.tournament.name}: {error}") from None
+        return await self.status(entry.tournament_id)
+
+    async def start(self, tournament_id: str) -> TournamentStatus:
+        """Start a tournament, or go on with it.
+
+        Raises:
+            RefusedError: it runs, is finished, or its bots are not those that it needs.
+            StoreError: its store cannot be used.
+        """
+        async with self._turn:
+            entry = self._entry(tournament_id)
+            if tournament_id in self._running:
+                raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is running already")
+            if self.is_closing:
+                raise RefusedError(Refusal.NOT_NOW, "the arena is stopping")
+            store = await self._premises.keep(lambda: Store.open(entry.folder))
+            try:
+                hosted = await self.host(entry, store)
+            except BaseException:
+                await self._premises.keep(store.close)
+                raise
+            self._plays[tournament_id] = asyncio.create_task(self._play_out(hosted, entry, store))
+        return hosted.status()
+
+    async def stop(self, tournament_id: str) -> TournamentStatus:
+        """Stop a tournament and wait until it is written down.
+
+        Raises:
+            RefusedError: it does not run.
+        """
+        self._entry(tournament_id)
+        play = self._plays.get(tournament_id)
+        if play is None:
+            raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is not running")
+        self._running[tournament_id].stop()
+        await asyncio.wait([play])
+        return await self.status(tournament_id)
+
+    async def tournaments(self) -> tuple[TournamentStatus, ...]:
+        """All tournaments, the newest first, without their bots."""
+        return tuple([await self._brief_status(entry) for entry in reversed(self._entries.values())])
+
+    async def status(self, tournament_id: str) -> TournamentStatus:
+        """How a tournament stands.
+
+        Raises:
+            RefusedError: there is none with this id.
+            StoreError: its store cannot be read.
+        """
+        entry = self._entry(tournament_id)
+        running = self._running.get(tournament_id)
+        if running is not None:
+            return running.status()
+        account = await self._read(entry, Account.of)
+        return account.status(
+            tournament_id,
+            state_at_rest(account.facts),
+            lambda name: self._premises.lobby.member(name).is_there,
+            self._failures.get(tournament_id, ""),
+        )
+
+    async def watch(self, tournament_id: str) -> AsyncIterator[TournamentStatus]:
+        """How a tournament stands, now and whenever that has changed, until it runs no longer."""
+        hosted = self._running.get(tournament_id)
+        if hosted is None:
+            yield await self.status(tournament_id)
+            return
+        while not hosted.is_over:
+            changed = hosted.changed
+            yield hosted.status()
+            # Bots that come and go are seen too, though nothing rings for them.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WATCH_LONGEST_S):
+                    await changed.wait()
+            if not hosted.is_over:
+                await asyncio.sleep(WATCH_INTERVAL_S)
+        yield hosted.status()
+
+    async def leaderboard(self, tournament_id: str) -> Leaderboard:
+        """The table of a tournament.
+
+        Raises:
+            RefusedError: there is none with this id.
+            StoreError: its store cannot be read.
+        """
+        return await self._read(self._entry(tournament_id), leaderboard_of)
+
+    async def replays(self, tournament_id: str) -> tuple[ReplayStatus, ...]:
+        """The sessions of a tournament, in schedule order.
+
+        Raises:
+            RefusedError: there is no tournament with this id.
+            StoreError: its store cannot be read.
+        """
+        replays = await self._read(self._entry(tournament_id), replays_of)
+        hosted = self._running.get(tournament_id)
+        playing = frozenset[str]() if hosted is None else frozenset(hosted.tables)
+        return tuple([replace(replay, is_playing=replay.session_id in playing) for replay in replays])
+
+    async def replay(self, tournament_id: str, session: str) -> bytes:
+        """The replay, as text, of a finished session whose block is over.
+
+        Raises:
+            RefusedError: there is no such session, or its block is still being played.
+            StoreError: its store cannot be read.
+        """
+        try:
+            kept = await self._read(self._entry(tournament_id), lambda store: replay_of(store, session))
+        except LookupError as error:
+            raise RefusedError(Refusal.UNKNOWN, str(error)) from None
+        if not kept.is_open:
+            raise RefusedError(
+                Refusal.NOT_NOW,
+                f"block {kept.block} is still being played, with the same cards: its replays can be had "
+                "once it is over",
+            )
+        return kept.text
+
+    async def watch_session(
+        self, tournament_id: str, session_id: str
+    ) -> AsyncIterator[tuple[SeenEvent, ...]]:
+        """What everybody may see of a session that is being played, from the start of the running deal on.
+
+        Raises:
+            RefusedError: it is not being played, or the watcher did not keep up.
+        """
+        self._entry(tournament_id)
+        hosted = self._running.get(tournament_id)
+        referee = None if hosted is None else hosted.tables.get(session_id)
+        if hosted is None or referee is None:
+            raise RefusedError(
+                Refusal.NOT_NOW, "no session of that id is being played in this tournament"
+            )
+        told = referee.deal_start
+        is_live = True
+        while is_live:
+            is_live = hosted.tables.get(session_id) is referee
+            count = referee.event_count
+            if count - told > MAX_EVENTS_BEHIND:
+                raise RefusedError(Refusal.TOO_SLOW, f"{count - told} events were left unread: watch faster")
+            if count > told:
+                yield referee.public_events(told)
+                told = count
+            if is_live:
+                await asyncio.sleep(TABLE_INTERVAL_S)
+
+    # ------------------------------------------------------------------ hosting
+
+    async def host(self, entry: Entry, store: Store) -> HostedTournament:
+        """Have a tournament's bots started and all ready; `play` follows.
+
+        Args:
+            entry: the tournament, which the hall has from here on.
+            store: its store, open; the hall does not close it.
+
+        Raises:
+            RefusedError: it is finished, or its bots are not those that it needs.
+            StoreError: its store cannot be used.
+        """
+        account = await self._open_account(store)
+        self._check_free(account)
+        try:
+            digests = await asyncio.to_thread(local_digests, account, entry.bot_folder)
+            hosted = HostedTournament(entry, store, account, digests, self._premises)
+            await hosted.open()
+        except HostError as error:
+            raise RefusedError(Refusal.NOT_NOW, str(error)) from None
+        self._entries[entry.tournament_id] = entry
+        self._running[entry.tournament_id] = hosted
+        self._failures.pop(entry.tournament_id, None)
+        return hosted
+
+    async def play(self, hosted: HostedTournament, entry: Entry) -> TournamentState:
+        """Play a tournament that `host` made ready, to its end or until it is stopped."""
+        try:
+            return await hosted.play()
+        finally:
+            if hosted.failure:
+                self._failures[entry.tournament_id] = hosted.failure
+            del self._running[entry.tournament_id]
+
+    async def _play_out(self, hosted: HostedTournament, entry: Entry, store: Store) -> None:
+        """Play a tournament as a task of its own; what goes wrong with it is its own affair."""
+        try:
+            await self.play(hosted, entry)
+        except Exception as error:
+            log.exception("tournament failed", tournament=entry.tournament_id)
+            self._failures[entry.tournament_id] = f"the arena failed: {type(error).__name__}: {error}"
+        finally:
+            del self._plays[entry.tournament_id]
+            await self._premises.keep(store.close)
+
+    # ------------------------------------------------------------------ inside
+
+    def _its_registry(self) -> Registry:
+        if self._registry is None:
+            raise RefusedError(
+                Refusal.NOT_NOW,
+                "this arena plays one tournament, with the bots of its file: `kratzen serve` is one that "
+                "takes bots and tournaments",
+            )
+        return self._registry
+
+    def _enter(self, registry: Registry, tournament: RegistryTournament) -> Entry:
+        folder = registry.tournament_folder(tournament.number)
+        entry = Entry(
+            tournament_id=str(tournament.number),
+            folder=folder,
+            bot_folder=Path(tournament.bot_folder) if tournament.bot_folder else folder,
+        )
+        self._entries[entry.tournament_id] = entry
+        return entry
+
+    def _entry(self, tournament_id: str) -> Entry:
+        entry = self._entries.get(tournament_id)
+        if entry is None:
+            # An id that cannot be one is not repeated: it may be anything.
+            shown = f" {tournament_id}" if _ID.fullmatch(tournament_id) else " of that id"
+            raise RefusedError(
+                Refusal.UNKNOWN, f"there is no tournament{shown}: `kratzen tournament list` shows all"
+            )
+        return entry
+
+    def _bot_status(self, bot: RegistryBot) -> BotStatus:
+        return BotStatus(
+            name=bot.name,
+            registered_at_us=bot.added_at_us,
+            revoked_at_us=bot.revoked_at_us,
+            is_there=self._premises.lobby.member(bot.name).is_there,
+        )
+
+    async def _brief_status(self, entry: Entry) -> TournamentStatus:
+        """The status without the bots, read without all the results."""
+        facts, counts = await self._read(entry, facts_and_counts)
+        running = entry.tournament_id in self._running
+        return TournamentStatus(
+            tournament_id=entry.tournament_id,
+            name=facts.name,
+            state=TournamentState.RUNNING if running else state_at_rest(facts),
+            created_at_us=facts.created_at_us,
+            counts=counts,
+            ante=facts.ante,
+            failure=self._failures.get(entry.tournament_id, ""),
+        )
+
+    async def _read(self, entry: Entry, look: Callable[[StoreReader], T]) -> T:
+        """Look into a tournament's store, on a thread that no session waits for."""
+
+        def open_and_look() -> T:
+            with StoreReader.open(entry.folder) as store:
+                return look(store)
+
+        return await asyncio.to_thread(open_and_look)
+
+    # ------------------------------------------------------------------ who may play
+
+    async def _open_account(self, store: Store) -> Account:
+        """What a store says, once those who were revoked since it began are withdrawn from it."""
+        premises = self._premises
+        account = await premises.keep(lambda: Account.of(store))
+        if self._registry is None:
+            return account
+        if not account.tally.counts.open:
+            raise RefusedError(Refusal.NOT_NOW, "this tournament is finished: nothing is left to play")
+        for name in await self._missing(account.file):
+            if name not in account.seen:
+                raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
+            await premises.keep(lambda name=name: store.withdraw(name, _revoked(name)))  # type: ignore[misc]
+        return await premises.keep(lambda: Account.of(store))
+
+    async def _missing(self, tournament: TournamentFile) -> tuple[str, ...]:
+        """The bots that are to dial in and have no valid token; RefusedError when one with a command has."""
+        bots = await self._premises.keep(self._its_registry().bots)
+        valid = {bot.name for bot in bots if bot.revoked_at_us is None}
+        for bot in tournament.bots:
+            if bot.command is not None and bot.name in valid:
+                raise RefusedError(
+                    Refusal.BAD_INPUT,
+                    f"bot {bot.name} has a command in the file, and is registered as one that dials in: "
+                    "give one of the two another name",
+                )
+        return tuple([bot.name for bot in tournament.bots if bot.command is None and bot.name not in valid])
+
+    def _check_free(self, wanted: Account) -> None:
+        """Raise RefusedError when a bot plays elsewhere."""
+        names = {bot.name for bot in wanted.file.bots}
+        for tournament_id, hosted in self._running.items():
+            for name in sorted(names & hosted.bot_names):
+                raise RefusedError(
+                    Refusal.NOT_NOW,
+                    f"bot {name} plays in tournament {tournament_id}, and a bot plays in one at a time: "
+                    "wait for its end or stop it",
+                )
+
+    def _check_not_local(self, name: str) -> None:
+        for tournament_id, hosted in self._running.items():
+            if name in [bot.name for bot in hosted.account.local_bots]:
+                raise RefusedError(
+                    Refusal.NOT_NOW,
+                    f"the arena has started a bot {name} for tournament {tournament_id}: choose another name",
+                )
+
+
+def _is_folder(text: str) -> bool:
+    return text != "" and Path(text).is_dir()
+
+
+def _revoked(name: str) -> str:
+    return f"bot {name} was revoked by the organiser"
+
+
+def _not_registered(name: str) -> str:
+    return f"bot {name} has no command in the file and is not registered: `kratzen bots add {name}` does that"

@@ -1,0 +1,453 @@
+"""One tournament that an arena hosts: its store, the bots that are started for it, its play, how it stands.
+
+It ties `tournament`, which plays, to processes and folders, which that must not know. It does
+not know how bots or commands reach the arena: a single run and a long-lived arena host alike.
+"""
+
+import asyncio
+import json
+import platform
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from arena.auth import TokenRing
+from arena.bot_command import CommandError, absolute_words, command_digest
+from arena.config import BotEntry, Sandbox, TournamentFile, read_tournament, tournament_values
+from arena.launcher import BotStart, Launcher, LaunchError
+from arena.ledger import Attempt, TournamentFacts, TournamentState
+from arena.lobby import Lobby
+from arena.local_bots import GivenUp, LocalBots
+from arena.messages import GoodbyeReason
+from arena.referee import Referee
+from arena.results import SessionResult, SlotState
+from arena.runner import Clockwork
+from arena.schedule import FORMATS, tournament_seed
+from arena.sections import ConfigError
+from arena.status import BotStanding, TournamentStatus
+from arena.store import Store, StoreError, StoreReader
+from arena.tally import Tally
+from arena.tournament import Terms, Tournament, Watcher
+
+T = TypeVar("T")
+
+US_PER_SECOND: Final = 1_000_000
+US_PER_MS: Final = 1000
+
+LAST_WORDS_S: Final = 1.0
+"""What bots that are started here get to end by themselves when their tournament is over."""
+
+
+class HostError(Exception):
+    """A tournament cannot be hosted as it stands; the message says in one sentence why."""
+
+
+# ------------------------------------------------------------------ what is kept of a tournament
+
+
+def create_store(folder: Path, tournament: TournamentFile, created_at: str) -> Store:
+    """The store of a new tournament, in a folder that has none.
+
+    Args:
+        folder: made if need be.
+        tournament: its seed is set.
+        created_at: UTC, ISO 8601.
+
+    Raises:
+        ScheduleError: no schedule can be made of it.
+        StoreError: the folder has a tournament already, or cannot be written.
+    """
+    assert tournament.tournament.seed is not None
+    seed = tournament_seed(tournament.tournament.seed)
+    blocks = FORMATS[tournament.tournament.format](tournament.plan(seed))
+    return Store.create(
+        folder,
+        name=tournament.tournament.name,
+        spec=json.dumps(tournament_values(tournament)),
+        seed=seed,
+        ante=tournament.ruleset.ante,
+        timed=tournament.clock.timed,
+        bots=[bot.name for bot in tournament.bots],
+        blocks=blocks,
+        created_at=created_at,
+    )
+
+
+def file_of(facts: TournamentFacts) -> TournamentFile:
+    """The tournament file that a store was made from.
+
+    Raises:
+        StoreError: it holds what this version cannot read.
+    """
+    try:
+        return read_tournament(json.loads(facts.spec))
+    except (ConfigError, ValueError) as error:
+        raise StoreError(f"the store's tournament cannot be read by this version: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a tournament's store says of it; `tally` and `withdrawn` go on while it is played.
+
+    Attributes:
+        facts: what it was made from.
+        file: the same, read.
+        tally: the sums so far.
+        withdrawn: bots that no longer take part, and why.
+        seen: version and build digest of the bots as they were first seen.
+    """
+
+    facts: TournamentFacts
+    file: TournamentFile
+    tally: Tally
+    withdrawn: dict[str, str]
+    seen: Mapping[str, tuple[str, str]]
+
+    @property
+    def local_bots(self) -> tuple[BotEntry, ...]:
+        """The bots that the arena starts."""
+        return tuple([bot for bot in self.file.bots if bot.command is not None])
+
+    @classmethod
+    def of(cls, store: StoreReader) -> "Account":
+        """Read it out of a store, which takes a while."""
+        facts, bots = store.facts(), store.bots()
+        return cls(
+            facts=facts,
+            file=file_of(facts),
+            tally=Tally(store.slot_counts(), store.results()),
+            withdrawn={bot.bot: bot.withdrawn for bot in bots if bot.withdrawn is not None},
+            seen={bot.bot: (bot.version, bot.build_digest or "") for bot in bots if bot.version is not None},
+        )
+
+    def status(
+        self, tournament_id: str, state: TournamentState, is_there: Callable[[str], bool], failure: str
+    ) -> TournamentStatus:
+        """How the tournament stands.
+
+        Args:
+            tournament_id: the arena's.
+            state: what it is doing.
+            is_there: whether a stream of a bot is up now.
+            failure: why it stopped by itself, or empty.
+        """
+        return TournamentStatus(
+            tournament_id=tournament_id,
+            name=self.facts.name,
+            state=state,
+            created_at_us=self.facts.created_at_us,
+            counts=self.tally.counts,
+            decision_count=self.tally.decision_count,
+            ante=self.facts.ante,
+            failure=failure,
+            bots=tuple(
+                [
+                    BotStanding(
+                        bot=bot.name,
+                        is_local=bot.command is not None,
+                        is_there=is_there(bot.name),
+                        withdrawn=self.withdrawn.get(bot.name, ""),
+                        tally=self.tally.of(bot.name),
+                    )
+                    for bot in self.file.bots
+                ]
+            ),
+        )
+
+
+# ------------------------------------------------------------------ what an arena lends
+
+
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """Where bots that are started here reach the arena.
+
+    Attributes:
+        address: for those that run as they are.
+        socket: a Unix socket, for those in a sandbox without a network.
+    """
+
+    address: str
+    socket: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premises:
+    """What all tournaments of one arena share.
+
+    Attributes:
+        lobby: where the bots come in.
+        tokens: what they come in with.
+        clockwork: what sessions measure and wait with.
+        disk: one thread, on which every call of a store that writes is made.
+        dial: where bots that are started here reach the arena.
+    """
+
+    lobby: Lobby
+    tokens: TokenRing
+    clockwork: Clockwork
+    disk: Executor
+    dial: Dial
+
+    async def keep(self, call: Callable[[], T]) -> T:
+        """Make a call on the disk's thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.disk, call)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A tournament that an arena has.
+
+    Attributes:
+        tournament_id: the arena's own.
+        folder: with its store, its replays and the logs of its bots.
+        bot_folder: beside which the files of bots with a command lie.
+    """
+
+    tournament_id: str
+    folder: Path
+    bot_folder: Path
+
+
+# ------------------------------------------------------------------ playing
+
+
+def local_digests(account: Account, bot_folder: Path) -> dict[str, str]:
+    """Build digests of the bots that are started here, which must be what they were; reads their files.
+
+    Raises:
+        HostError: a file cannot be read, or a bot is another one by now.
+    """
+    digests = {}
+    for bot in account.local_bots:
+        assert bot.command is not None
+        try:
+            digests[bot.name] = command_digest(bot.command, bot_folder)
+        except CommandError as error:
+            raise HostError(f"bot {bot.name}: {error}") from None
+        if bot.name in account.seen and account.seen[bot.name][1] != digests[bot.name]:
+            raise HostError(
+                f"bot {bot.name} has changed since this tournament began: bring back what it was, or begin "
+                "a new tournament"
+            )
+    return digests
+
+
+class HostedTournament:
+    """A tournament from its start, or its resumption, to its end or the next stop.
+
+    It is the watcher of its own play, and passes on what it hears.
+
+    Attributes:
+        account: what it was made from and gave so far.
+        changed: set, and replaced by another, whenever `status` has changed.
+        broken_bot: the bot that ended before it ever said Hello, which stopped the tournament.
+        failure: why it cannot go on, or empty.
+        watcher: told how it goes, if there is one.
+    """
+
+    def __init__(
+        self, entry: Entry, store: Store, account: Account, digests: Mapping[str, str], premises: Premises
+    ) -> None:
+        """Set up.
+
+        Args:
+            entry: the tournament.
+            store: its store, open.
+            account: what that says.
+            digests: build digests of the bots that are started here, from `local_digests`.
+            premises: the arena's.
+        """
+        self.account = account
+        self.changed = asyncio.Event()
+        self.broken_bot: GivenUp | None = None
+        self.failure = ""
+        self.watcher: Watcher | None = None
+        self._entry = entry
+        self._premises = premises
+        self._state = TournamentState.RUNNING
+        self._began_us = premises.clockwork.time.now_us()
+        self._decisions_before = account.tally.decision_count
+        self._finished_before = account.tally.counts.finished
+        self._tournament = Tournament(
+            _terms(account),
+            store,
+            premises.lobby,
+            premises.clockwork,
+            disk=premises.disk,
+            watcher=self,
+            digests=digests,
+        )
+        launcher = Launcher(log_folder=entry.folder / "logs", tournament_folder=entry.bot_folder)
+        self._bots = LocalBots(launcher, premises.lobby, self._given_up)
+
+    @property
+    def bot_names(self) -> frozenset[str]:
+        """Everybody who plays in it."""
+        return frozenset([bot.name for bot in self.account.file.bots])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it runs no longer."""
+        return self._state is not TournamentState.RUNNING
+
+    @property
+    def restart_remarks(self) -> tuple[str, ...]:
+        """What became of bots that had to be started again, a sentence each."""
+        return tuple(
+            [
+                f"bot {name} ended {len(reports)} times, last: {reports[-1].sentence}"
+                for name, reports in self._bots.restarts.items()
+            ]
+        )
+
+    @property
+    def tables(self) -> Mapping[str, Referee]:
+        """The referees of the sessions that are being played, by session id; for looking on only."""
+        return self._tournament.tables
+
+    def status(self) -> TournamentStatus:
+        """How it stands now."""
+        lobby = self._premises.lobby
+        status = self.account.status(
+            self._entry.tournament_id, self._state, lambda name: lobby.member(name).is_there, self.failure
+        )
+        if self.is_over:
+            return status
+        elapsed_us = self._premises.clockwork.time.now_us() - self._began_us
+        decisions = status.decision_count - self._decisions_before
+        finished = status.counts.finished - self._finished_before
+        return replace(
+            status,
+            running_count=len(self.tables),
+            decisions_per_second=decisions * US_PER_SECOND / elapsed_us if elapsed_us else 0.0,
+            remaining_ms=elapsed_us * status.counts.open // finished // US_PER_MS if finished else None,
+        )
+
+    async def open(self) -> None:
+        """Start the bots that are started here; the others are let in if they are those that were entered.
+
+        Raises:
+            HostError: a bot cannot be started.
+        """
+        for bot in self.account.file.bots:
+            self._expect(bot)
+        try:
+            await self._bots.start([self._start_of(bot) for bot in self.account.local_bots])
+        except (CommandError, LaunchError) as error:
+            await self._close()
+            raise HostError(str(error)) from None
+        except BaseException:
+            await self._close()
+            raise
+
+    async def play(self) -> TournamentState:
+        """Play what is open, then end the bots that were started here; the state it is left in."""
+        state = TournamentState.STOPPED
+        try:
+            state = await self._tournament.run()
+        except StoreError as error:
+            self.failure = str(error)
+        finally:
+            await self._close(LAST_WORDS_S if state is TournamentState.FINISHED else 0)
+            self._state = state
+            self._ring()
+        return state
+
+    def stop(self) -> None:
+        """Hand out nothing more, and give the sessions in flight a moment to end."""
+        self._tournament.stop()
+
+    async def withdraw(self, bot: str, why: str) -> None:
+        """Take a bot out, if it plays here."""
+        if bot in self.bot_names:
+            await self._tournament.withdraw(bot, why)
+
+    # ------------------------------------------------------------------ as a watcher
+
+    def session_finished(self, result: SessionResult) -> None:
+        """Count a session in."""
+        self.account.tally.add(result)
+        if self.watcher is not None:
+            self.watcher.session_finished(result)
+        self._ring()
+
+    def attempt_failed(self, attempt: Attempt, state: SlotState) -> None:
+        """Count a slot that is void now."""
+        if state is SlotState.VOID:
+            self.account.tally.void()
+        if self.watcher is not None:
+            self.watcher.attempt_failed(attempt, state)
+        self._ring()
+
+    def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
+        """Count the slots that are void now."""
+        self.account.withdrawn[bot] = why
+        self.account.tally.void(voided)
+        if self.watcher is not None:
+            self.watcher.bot_withdrawn(bot, why, voided)
+        self._ring()
+
+    # ------------------------------------------------------------------ inside
+
+    def _ring(self) -> None:
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
+
+    def _expect(self, bot: BotEntry) -> None:
+        """Have the bot's member ready for this tournament."""
+        lobby = self._premises.lobby
+        if bot.command is not None:
+            # Who came by that name before was another process.
+            lobby.forget(bot.name)
+        elif bot.name in self.account.seen:
+            lobby.member(bot.name).pin(*self.account.seen[bot.name])
+
+    def _start_of(self, bot: BotEntry) -> BotStart:
+        assert bot.command is not None
+        dial = self._premises.dial
+        return BotStart(
+            number=self.account.file.bots.index(bot) + 1,
+            name=bot.name,
+            words=absolute_words(bot.command, self._entry.bot_folder),
+            address=dial.socket if bot.sandbox is Sandbox.BWRAP else dial.address,
+            token=self._premises.tokens.issue(bot.name),
+            sandbox=bot.sandbox,
+        )
+
+    def _given_up(self, bot: GivenUp) -> None:
+        if not bot.was_there and self.broken_bot is None:
+            self.broken_bot = bot
+            self.failure = f"bot {bot.bot} {bot.report.sentence} before it said Hello: see {bot.report.log}"
+            self.stop()
+
+    async def _close(self, grace_s: float = 0) -> None:
+        """Say goodbye to the bots that are started here and end them; the others may be any again."""
+        lobby, tokens = self._premises.lobby, self._premises.tokens
+        for bot in self.account.local_bots:
+            tokens.revoke(bot.name)
+            if grace_s:
+                lobby.member(bot.name).close(GoodbyeReason.FINISHED, "the tournament is over")
+            else:
+                lobby.member(bot.name).close(GoodbyeReason.STOPPING, "the tournament was stopped")
+        await self._bots.stop(grace_s)
+        for bot in self.account.file.bots:
+            if bot.command is not None:
+                lobby.forget(bot.name)
+            else:
+                lobby.member(bot.name).unpin()
+
+
+def _terms(account: Account) -> Terms:
+    file = account.file
+    return Terms(
+        name=file.tournament.name,
+        seed=account.facts.seed,
+        ruleset=file.ruleset,
+        options=file.options,
+        clock=file.clock,
+        sessions_at_once=file.tournament.sessions_at_once,
+        host=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+    )

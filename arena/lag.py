@@ -1,0 +1,80 @@
+"""How late the arena's own event loop is, so that no bot is charged for it.
+
+A heartbeat that is due at fixed times: when it comes late, whatever waited in between was
+late as well. `Heartbeat` is the arithmetic, handed its times; `beat_forever` the task.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final, NoReturn
+
+from arena.clock import Time
+
+BEAT_US: Final = 10_000
+
+WINDOW_BEATS: Final = 500
+"""Beats by which it is judged whether the loop is late: about five seconds."""
+
+LATE_US: Final = 20_000
+"""When 1 beat in 100 is later than this, the arena takes on less."""
+
+PAUSE_US: Final = 50_000
+"""A beat that is so late says that the arena stood still, not just that it was busy."""
+
+_KEPT_PAUSES: Final = 256
+
+
+class Heartbeat:
+    """What the beats so far say about lateness.
+
+    Short lateness delays what arrives while it lasts, and is forgotten soon after. A pause may
+    have kept a request from its bot as well as an answer from us, and nobody can tell which:
+    all of it counts for whoever was being waited for.
+    """
+
+    def __init__(self, now_us: int) -> None:
+        self._last_us = now_us
+        self._late_us = 0
+        """By how much the last beat was late, unless that was a pause."""
+        self._window: deque[int] = deque(maxlen=WINDOW_BEATS)
+        self._pauses: deque[tuple[int, int]] = deque(maxlen=_KEPT_PAUSES)
+
+    @property
+    def p99_us(self) -> int:
+        """99 of the last 100 beats were no later than this; 0 before the first."""
+        ordered = sorted(self._window)
+        return ordered[-(-len(ordered) * 99 // 100) - 1] if ordered else 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the loop has more to do than it can in time."""
+        return self.p99_us > LATE_US
+
+    def beat(self, now_us: int) -> None:
+        """A beat, `BEAT_US` after the last if all is well."""
+        due_us = self._last_us + BEAT_US
+        self._late_us = max(0, now_us - due_us)
+        self._window.append(self._late_us)
+        if self._late_us >= PAUSE_US:
+            self._pauses.append((due_us, now_us))
+            self._late_us = 0
+        self._last_us = now_us
+
+    def lag_us(self, since_us: int, at_us: int) -> int:
+        """How much of the time from `since_us` to `at_us`, when something is dealt with, was the arena's own.
+
+        A beat that is overdue speaks for itself; shortly after a late beat the loop is still
+        working off what had piled up with it.
+        """
+        due_us = self._last_us + BEAT_US
+        spans = [*self._pauses, (due_us, max(due_us, at_us))]
+        if at_us < due_us:
+            spans.append((self._last_us - self._late_us, self._last_us))
+        return sum([max(0, min(end_us, at_us) - max(begin_us, since_us)) for begin_us, end_us in spans])
+
+
+async def beat_forever(heartbeat: Heartbeat, time: Time) -> NoReturn:
+    """Beat until cancelled."""
+    while True:
+        await asyncio.sleep(BEAT_US / 1_000_000)
+        heartbeat.beat(time.now_us())

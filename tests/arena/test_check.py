@@ -1,0 +1,130 @@
+"""The check of a bot: one that keeps the contract passes every step, and each breach fails its own."""
+
+import asyncio
+
+import pytest
+
+from arena import check
+from arena.check import Checker, Verdict
+from arena.clock import ClockSettings, SystemTime
+from arena.lag import Heartbeat, beat_forever
+from arena.lobby import Lobby, Member
+from arena.messages import Goodbye, GoodbyeReason, Rejected, Request
+from arena.runner import Clockwork
+from engine.actions import Action, Bid, DecisionKind
+from tests.arena.bots import LinkedBot, Script, first_legal
+from tests.arena.tables import illegal
+
+
+class Present:
+    """A bot in this process that leaves with an exit code."""
+
+    def __init__(self, member: Member, code: int | None = 0) -> None:
+        self.member = member
+        self._code = code
+
+    async def exit_code(self, limit_s: float) -> int | None:
+        """The code that was given."""
+        del limit_s
+        return self._code
+
+
+class Returning(LinkedBot):
+    """Comes back when it is told to, answers again when it was rejected."""
+
+    def __init__(self, member: Member, script: Script) -> None:
+        self._asked: dict[str, Request] = {}
+        super().__init__(member, script)
+
+    def on(self, message: object) -> None:
+        """React to what is no request."""
+        if isinstance(message, Request):
+            self._asked[message.session_id] = message
+        elif isinstance(message, Rejected) and message.tries_left:
+            self.answer(self._asked[message.session_id])
+        elif isinstance(message, Goodbye) and message.reason is GoodbyeReason.STOPPING:
+            asyncio.get_running_loop().call_soon(self.come_back)
+
+
+async def verdicts(
+    script: Script | None, *, code: int | None = 0, deterministic: bool = False
+) -> dict[str, Verdict]:
+    """All verdicts, by step, on a bot with this script; no script: on one that never comes."""
+    time = SystemTime()
+    heartbeat = Heartbeat(time.now_us())
+    beat = asyncio.create_task(beat_forever(heartbeat, time))
+    member = Lobby(time, arena_version="0").member("bot")
+    bot = None if script is None else Returning(member, script)
+    checker = Checker(Present(member, code), Clockwork(time, heartbeat), deterministic=deterministic)
+    found = {verdict.step: verdict async for verdict in checker.run()}
+    beat.cancel()
+    assert bot is None or bot.heard
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer decisions, and no bank to wait for."""
+    monkeypatch.setattr(check, "SPEED_DECISIONS", 100)
+    monkeypatch.setattr(
+        check, "CLOCK", ClockSettings(move_ms=500, bank_ms=0, first_answer_ms=0, join_ms=200, max_strikes=1)
+    )
+
+
+async def test_a_bot_that_keeps_the_contract_passes_every_step() -> None:
+    """Ten steps, every one passed; the speed is told by kind of decision."""
+    found = await verdicts(first_legal, deterministic=True)
+    assert [step for step, verdict in found.items() if not verdict.passed] == []
+    assert list(found) == [
+        "hello", "every decision", "batches", "rejected answer", "late request", "repeated request",
+        "reconnection", "speed", "determinism", "exit",
+    ]  # fmt: skip
+    assert all(kind in found["speed"].sentence for kind in (DecisionKind.PLAY, DecisionKind.BID))
+
+
+async def test_an_illegal_answer_fails_with_what_was_sent_and_what_came_back() -> None:
+    """The evidence names the legal answers and the illegal one."""
+    found = await verdicts(illegal)
+    failed = found["every decision"]
+    assert not failed.passed
+    assert "illegal" in failed.sentence
+    assert "legal:" in failed.evidence[0]
+
+
+async def test_a_bot_that_cannot_bid_fails_with_the_option_that_shows_it() -> None:
+    """The sentence names an option value with an auction."""
+
+    def no_bids(request: Request) -> Action | None:
+        legal = next(iter(request.legal))
+        return None if isinstance(legal, Bid) else legal
+
+    found = await verdicts(no_bids)
+    assert not found["every decision"].passed
+    assert "bid" in found["every decision"].evidence[0]
+
+
+async def test_a_bot_that_plays_by_chance_is_told_by_the_step_for_determinism() -> None:
+    """The same session played in two ways fails, if it was asked for."""
+    turns: list[int] = []
+
+    def by_turns(request: Request) -> Action:
+        turns.append(1)
+        answers = list(request.legal)
+        return answers[len(turns) % len(answers)]
+
+    found = await verdicts(by_turns, deterministic=True)
+    assert not found["determinism"].passed
+
+
+@pytest.mark.parametrize("code", [1, None], ids=["code 1", "still running"])
+async def test_a_bot_that_does_not_end_well_fails_the_last_step(code: int | None) -> None:
+    """Any exit code but 0, or none in time."""
+    found = await verdicts(first_legal, code=code)
+    assert not found["exit"].passed
+
+
+async def test_a_bot_that_never_comes_is_asked_nothing_more() -> None:
+    """The check ends with the first step."""
+    found = await verdicts(None)
+    assert list(found) == ["hello"]
+    assert not found["hello"].passed

@@ -1,0 +1,253 @@
+"""A tournament over links without a wire: what is handed out, kept, told and played again."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from arena.clock import ClockSettings, SystemTime
+from arena.commitment import is_kept
+from arena.faults import FaultCause
+from arena.lag import BEAT_US, LATE_US, Heartbeat
+from arena.ledger import Attempt, TournamentState
+from arena.lobby import Lobby
+from arena.messages import Request, SessionOver, SessionStart
+from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
+from arena.runner import Clockwork
+from arena.schedule import Plan, round_robin
+from arena.seats import Gone
+from arena.tournament import ABSENCES_TO_WITHDRAW, Terms, Tournament
+from engine.actions import Action
+from engine.rules import make_ruleset, make_session_options
+from tests.arena.bots import LinkedBot, MemoryLedger, first_legal, reveals
+
+SEED = bytes(32)
+NAMES = ("a", "b", "c", "d")
+
+
+@dataclass
+class Hall:
+    """A lobby, a ledger and what was watched."""
+
+    disk: ThreadPoolExecutor
+    ledger: MemoryLedger
+    lobby: Lobby
+    heartbeat: Heartbeat = field(default_factory=lambda: Heartbeat(SystemTime().now_us()))
+    finished: list[SessionResult] = field(default_factory=list)
+    failed: list[Attempt] = field(default_factory=list)
+    withdrawals: list[tuple[str, int]] = field(default_factory=list)
+
+    def session_finished(self, result: SessionResult) -> None:
+        """Watch."""
+        self.finished.append(result)
+
+    def attempt_failed(self, attempt: Attempt, state: SlotState) -> None:
+        """Watch."""
+        del state
+        self.failed.append(attempt)
+
+    def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
+        """Watch."""
+        del why
+        self.withdrawals.append((bot, voided))
+
+    def tournament(self, *, join_ms: int = 0, sessions_at_once: int = 4, deals: int = 2) -> Tournament:
+        """A tournament of this ledger's slots; `join_ms` 0: who is not there is absent at once."""
+        ruleset = make_ruleset("tavern", {"muss_after": "normal_failure"})
+        terms = Terms(
+            name="test",
+            seed=SEED,
+            ruleset=ruleset,
+            options=make_session_options(ruleset, {"players": 4, "deals": deals}),
+            clock=ClockSettings(join_ms=join_ms),
+            sessions_at_once=sessions_at_once,
+        )
+        time = SystemTime()
+        return Tournament(
+            terms,
+            self.ledger,
+            self.lobby,
+            Clockwork(time, self.heartbeat),
+            disk=self.disk,
+            watcher=self,
+            digests={},
+            stop_grace_s=0,
+        )
+
+    def bots(self, names: tuple[str, ...] = NAMES, *, max_sessions: int = 8) -> dict[str, LinkedBot]:
+        """Bots that are there."""
+        return {name: LinkedBot(self.lobby.member(name), max_sessions=max_sessions) for name in names}
+
+    def states(self) -> Counter[SlotState]:
+        """How many slots are in which state."""
+        return Counter(slot.state for slot in self.ledger.slots())
+
+
+@pytest.fixture
+def hall() -> Iterator[Hall]:
+    """Two blocks of four bots."""
+    blocks = round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2))
+    with ThreadPoolExecutor(1) as disk:
+        yield Hall(disk, MemoryLedger(blocks), Lobby(SystemTime(), arena_version="0"))
+
+
+async def test_every_slot_is_played_and_kept_once(hall: Hall) -> None:
+    """Eight sessions for two blocks; everybody hears every start and every end."""
+    bots = hall.bots()
+    assert await hall.tournament().run() is TournamentState.FINISHED
+    assert sorted((result.block, result.session) for result in hall.ledger.recorded) == [
+        (block, session) for block in (1, 2) for session in (1, 2, 3, 4)
+    ]
+    assert hall.finished == hall.ledger.recorded
+    for bot in bots.values():
+        assert len(bot.heard_of(SessionStart)) == len(bot.heard_of(SessionOver)) == 8
+
+
+async def test_seeds_are_told_when_their_block_is_over_and_open_the_commitments(hall: Hall) -> None:
+    """Each bot hears eight seeds, each after all of its block's sessions, and they are what was promised."""
+    bots = hall.bots()
+    await hall.tournament(sessions_at_once=1).run()
+    for bot in bots.values():
+        promised = {
+            start.session_id: start.commitment for start in bot.heard if isinstance(start, SessionStart)
+        }
+        assert {reveal.session_id for reveal in reveals(bot)} == set(promised)
+        assert all(is_kept(promised[told.session_id], told.nonce, told.seed) for told in reveals(bot))
+        first = next(at for at, message in enumerate(bot.heard) if message in reveals(bot))
+        assert sum(isinstance(message, SessionOver) for message in bot.heard[:first]) == 4
+
+
+async def test_a_bot_that_is_not_there_forfeits_and_is_taken_out_after_three_in_a_row(hall: Hall) -> None:
+    """The others' sessions stand; the rest of its slots are void; the counts add up."""
+    hall.bots(("a", "b", "c"))
+    assert await hall.tournament(sessions_at_once=1).run() is TournamentState.FINISHED
+    assert len(hall.ledger.recorded) == ABSENCES_TO_WITHDRAW
+    for result in hall.ledger.recorded:
+        (absent,) = [seat for seat in result.seats if seat.bot == "d"]
+        assert [fault.cause for fault in absent.faults] == [FaultCause.NO_HANDSHAKE]
+        assert (absent.forfeited, absent.place) == (True, 4)
+    assert (hall.withdrawals, set(hall.ledger.withdrawn)) == ([("d", 5)], {"d"})
+    counts = count_slots(slot.state for slot in hall.ledger.slots())
+    assert (counts.finished, counts.void, counts.open) == (3, 5, 0)
+
+
+async def test_two_absent_bots_are_nobodys_loss(hall: Hall) -> None:
+    """The attempt ends `bots_absent`, nobody is charged, and after three the slot is void (E14)."""
+    hall.bots(("a", "b"))
+    assert await hall.tournament().run() is TournamentState.FINISHED
+    assert hall.ledger.recorded == []
+    assert list(hall.ledger.attempt_ends.values()) == [[AttemptEnd.BOTS_ABSENT] * 3] * 8
+    assert hall.states() == {SlotState.VOID: 8}
+
+
+async def test_a_session_that_the_arena_spoils_is_played_again(hall: Hall) -> None:
+    """Its attempt is recorded as `arena_error`; the slot is finished by the next one."""
+    hall.bots()
+    hall.ledger.fail_next = RuntimeError("on purpose")
+    assert await hall.tournament().run() is TournamentState.FINISHED
+    assert [attempt.ending for attempt in hall.failed] == [AttemptEnd.ARENA_ERROR]
+    assert "on purpose" in hall.failed[0].why
+    assert hall.states() == {SlotState.FINISHED: 8}
+
+
+async def test_a_bot_that_has_gone_for_good_forfeits_at_once_as_exited(hall: Hall) -> None:
+    """No join limit is waited for."""
+    hall.bots()
+    hall.lobby.member("c").leave_for_good(Gone(FaultCause.EXITED, "exited with code 1"))
+    await hall.tournament(join_ms=10**9, sessions_at_once=1).run()
+    causes = {
+        fault.cause for result in hall.ledger.recorded for seat in result.seats for fault in seat.faults
+    }
+    assert causes == {FaultCause.EXITED}
+    assert hall.states() == {SlotState.FINISHED: 8}
+
+
+async def test_a_bot_that_goes_for_good_while_it_owes_an_answer_forfeits(hall: Hall) -> None:
+    """The session goes on at once and ends with its result."""
+    hall.bots(("a", "b", "d"))
+    member = hall.lobby.member("c")
+
+    def leave(request: Request) -> Action | None:
+        member.leave_for_good(Gone(FaultCause.EXITED, "exited with code 1"))
+        return None
+
+    LinkedBot(member, leave)
+    assert await hall.tournament(sessions_at_once=1).run() is TournamentState.FINISHED
+    seat = next(seat for seat in hall.ledger.recorded[0].seats if seat.bot == "c")
+    assert (seat.forfeited, [fault.cause for fault in seat.faults]) == (True, [FaultCause.EXITED])
+
+
+async def test_capacity_is_never_exceeded(hall: Hall) -> None:
+    """A bot that plays one session at a time gets one at a time (E13)."""
+    bots = hall.bots(max_sessions=1)
+    await hall.tournament(sessions_at_once=8).run()
+    assert [bot.most_at_once for bot in bots.values()] == [1, 1, 1, 1]
+
+
+async def test_a_bot_that_comes_back_is_offered_its_request_again(hall: Hall) -> None:
+    """The same id on the new stream, and no fault (E08)."""
+    hall.bots(("a", "b", "c"))
+    member = hall.lobby.member("d")
+    asked: list[Request] = []
+
+    def drop_once(request: Request) -> Action | None:
+        asked.append(request)
+        if len(asked) == 1:
+            bot.reconnect()
+            return None
+        return first_legal(request)
+
+    bot = LinkedBot(member, drop_once)
+    await hall.tournament(sessions_at_once=1).run()
+    assert (asked[0].session_id, asked[0].request_id) == (asked[1].session_id, asked[1].request_id)
+    assert not [seat for result in hall.ledger.recorded for seat in result.seats if seat.faults]
+
+
+async def test_a_stopped_tournament_goes_on_to_the_same_results(hall: Hall) -> None:
+    """What was in flight is played again from its start; no slot counts twice (S07, S11)."""
+    silent: list[bool] = []
+
+    def stop_in_the_middle(request: Request) -> Action | None:
+        if hall.finished and not silent:
+            silent.append(True)
+            tournament.stop()
+            return None
+        return None if silent else first_legal(request)
+
+    tournament = hall.tournament(sessions_at_once=1)
+    hall.bots(("a", "b", "c"))
+    LinkedBot(hall.lobby.member("d"), stop_in_the_middle)
+    assert await tournament.run() is TournamentState.STOPPED
+    assert [attempt.ending for attempt in hall.failed] == [AttemptEnd.OPERATOR_STOP]
+    counts = count_slots(slot.state for slot in hall.ledger.slots())
+    assert (counts.finished + counts.open, counts.void) == (8, 0)
+
+    hall.bots()
+    assert await hall.tournament().run() is TournamentState.FINISHED
+    straight = MemoryLedger(round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2)))
+    other = Hall(hall.disk, straight, Lobby(SystemTime(), arena_version="0"))
+    other.bots()
+    await other.tournament().run()
+    assert chips_of(hall.ledger) == chips_of(straight)
+
+
+def chips_of(ledger: MemoryLedger) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """What every slot gave, by place; a slot recorded twice fails."""
+    places = [(result.block, result.session) for result in ledger.recorded]
+    assert len(set(places)) == len(places)
+    return {
+        (result.block, result.session): [(seat.bot, seat.chips) for seat in result.seats]
+        for result in ledger.recorded
+    }
+
+
+async def test_an_arena_that_is_late_itself_takes_on_half(hall: Hall) -> None:
+    """Two sessions at once instead of four while its loop lags (T01)."""
+    bots = hall.bots()
+    heartbeat = hall.heartbeat
+    for number in range(1, 101):
+        heartbeat.beat(number * (BEAT_US + LATE_US + 1))
+    await hall.tournament(sessions_at_once=4).run()
+    assert {bot.most_at_once for bot in bots.values()} == {2}
