@@ -1,0 +1,55 @@
+"""No message to a seat holds a hidden card: the bytes on the wire are the same whatever is hidden."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from arena import wire
+from arena.messages import ArenaMessage, Request, SessionNews
+from engine.cards import Seat
+from engine.deal import Deal
+from engine.events import Event
+from engine.view import seen_by, view_of
+from tests.engine.test_hidden_cards import Watch, compare_many
+
+
+def bytes_sent(deal: Deal, events: Sequence[Event], seat: Seat) -> bytes:
+    """What the arena would send to the seat: the news so far, and its request if it is asked."""
+    batch: list[ArenaMessage] = [SessionNews("s", tuple([seen_by(event, seat) for event in events]))]
+    if deal.decision is not None and deal.decision.seat == seat:
+        batch.append(Request("s", 1, seat, deal.decision.legal, view_of(deal, seat), 1000, 1000))
+    return wire.encode(batch)
+
+
+def check_many(count: int, watch: Watch = bytes_sent) -> None:
+    """Compare so many deals with doubles in which cards hidden from a seat lie elsewhere."""
+    comparisons = compare_many(count, watch)
+    print(f"{count} deals, {sum(each.moment_count for each in comparisons)} moments")  # noqa: T201 its n
+    assert sum(each.swapped_count > 0 for each in comparisons) > 0.9 * count
+    assert sum(each.moment_count for each in comparisons) > 5 * count
+
+
+def test_hidden_cards_change_no_byte() -> None:
+    """In 300 deals a seat is sent the same bytes up to the first public difference (X09)."""
+    check_many(300)
+
+
+@pytest.mark.nightly
+def test_hidden_cards_change_no_byte_in_many_deals() -> None:
+    """The same in 10,000 deals (F12a)."""
+    check_many(10_000)
+
+
+def test_a_byte_too_many_is_found() -> None:
+    """A request with another seat's view fails the comparison."""
+
+    def leaky(deal: Deal, events: Sequence[Event], seat: Seat) -> bytes:
+        del events
+        decision = deal.decision
+        if decision is None or decision.seat != seat:
+            return b""
+        other = (seat + 1) % len(deal.hands)
+        return wire.encode([Request("s", 1, seat, decision.legal, view_of(deal, other), 1000, 1000)])
+
+    with pytest.raises(AssertionError):
+        check_many(300, leaky)

@@ -1,0 +1,70 @@
+"""What must stay secret: tokens in what a run leaves behind, seeds in what a bot is told."""
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from arena.auth import TOKEN_PREFIX
+from arena.schedule import block_seed, session_id, session_nonce, tournament_seed
+
+KRATZEN = Path(sys.executable).with_name("kratzen")
+
+TOURNAMENT = """
+[tournament]
+name = "secrets"
+table_size = 3
+rotations = "none"
+[session]
+deals = 1
+[[bots]]
+name = "fails"
+command = ["python", "-c", "raise SystemExit('on purpose')"]
+[[bots]]
+name = "one"
+command = "python -m sample_bots.random_bot"
+[[bots]]
+name = "two"
+command = "python -m sample_bots.random_bot"
+"""
+
+GOOD = "from sample_bots.random_bot import RandomBot; from kratzen.sdk import run; run(RandomBot())"
+
+
+def test_no_file_and_no_line_of_a_run_holds_a_token(tmp_path: Path) -> None:
+    """Neither what it prints nor what it leaves, when a bot fails and when none does (X14)."""
+    for name, text in (
+        ("bad", TOURNAMENT),
+        ("good", TOURNAMENT.replace("raise SystemExit('on purpose')", GOOD)),
+    ):
+        (tmp_path / f"{name}.toml").write_text(text)
+        done = subprocess.run(
+            [KRATZEN, "run", tmp_path / f"{name}.toml", "--out", tmp_path / name],
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert done.returncode == (2 if name == "bad" else 0), done.stderr
+        assert TOKEN_PREFIX not in done.stdout + done.stderr
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(file.name == "store.sqlite" for file in files)
+    assert [file for file in files if TOKEN_PREFIX.encode() in file.read_bytes()] == []
+
+
+def test_what_a_bot_is_told_says_nothing_about_the_seed() -> None:
+    """Guesses from ids, times and numbers hit no seed, and no byte of the seeds is likelier (F12b, X12)."""
+    tournament = tournament_seed("a secret that is not in the file")
+    seeds = [block_seed(tournament, block) for block in range(1, 1001)]
+    told = [session_id(tournament, block, 1).encode() for block in range(1, 1001)]
+    guesses = {
+        hashlib.sha256(guess).digest()
+        for block, name in enumerate(told, start=1)
+        for guess in (name, str(block).encode(), f"{block}.1".encode(), str(1_700_000_000 + block).encode())
+    }
+    assert not guesses & set(seeds)
+    assert len({*seeds, *(session_nonce(tournament, block, 1) for block in range(1, 1001))}) == 2000
+    # Of 32,000 bytes each value is expected 125 times; five standard deviations are 56.
+    counts = Counter(byte for seed in seeds for byte in seed)
+    assert all(abs(counts[value] - 125) < 56 for value in range(256))
