@@ -8,7 +8,7 @@ that the bot was sent.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import Final, TypeAlias
 
@@ -152,7 +152,7 @@ class Subsets:
         return (
             self.least <= len(cards) <= self.most
             and all(card in self.hand for card in cards)
-            and all(left < right for left, right in zip(cards, cards[1:], strict=False))
+            and all(left < right for left, right in pairwise(cards))
         )
 
 

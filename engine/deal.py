@@ -45,7 +45,7 @@ from engine.events import (
     StrikerFixed,
     TrickTaken,
 )
-from engine.pack import PackSource, cut, deal_packets
+from engine.pack import PackSource, check_pack, cut, deal_packets
 from engine.pot import PlayedDeal, Purse, settle
 from engine.rules import (
     AnteFrom,
@@ -136,10 +136,10 @@ class Deal:
         """The open question; None when the deal is over."""
         self.next_kind: DealKind | None = None
         """The kind of the next deal, once this one is settled."""
-        self._packs = packs
-        self._phase = PHASES["antes"]
+        self.packs = packs
+        self.phase = PHASES["antes"]
         self.events.append(DealBegan(number, dealer, kind, tie_break, seats))
-        self._phase.begin(self)
+        self.phase.begin(self)
         self._advance()
 
     @property
@@ -219,15 +219,15 @@ class Deal:
     def _advance(self) -> None:
         while True:
             if not self.queue:
-                following = self._phase.then
+                following = self.phase.then
                 if following is None:
                     self.decision = None
                     return
-                self._phase = PHASES[following]
-                self._phase.begin(self)
+                self.phase = PHASES[following]
+                self.phase.begin(self)
                 continue
             seat = self.queue[0]
-            legal = self._phase.legal(self, seat)
+            legal = self.phase.legal(self, seat)
             if len(legal) > 1:
                 self.decision = Decision(seat, legal)
                 return
@@ -236,7 +236,7 @@ class Deal:
 
     def _carry_out(self, seat: Seat, action: Action, *, forced: bool) -> None:
         self.events.append(Decided(seat, action, forced))
-        self._phase.apply(self, seat, action)
+        self.phase.apply(self, seat, action)
 
     # ---------------------------------------------------------------- small steps
 
@@ -249,7 +249,8 @@ class Deal:
 
     def shuffle(self, pack_number: int) -> tuple[Card, Card]:
         """Shuffle and cut; the bottom cards of the top and of the lower packet."""
-        pack, top_size = self._packs(pack_number)
+        pack, top_size = self.packs(pack_number)
+        check_pack(pack, top_size)
         self.pack = cut(pack, top_size)
         return pack[top_size - 1], pack[-1]
 
@@ -544,10 +545,16 @@ def _begin_play(deal: Deal) -> None:
     assert striker is not None
     if not deal.is_contested:
         deal.tricks_won[striker] = deal.ruleset.hand_size
-    elif deal.ruleset.first_lead is FirstLead.STRIKER:
-        deal.queue = _active_from(deal, striker)
     else:
-        deal.queue = tuple([seat for seat in deal.forehand_order if seat in deal.active])
+        deal.queue = _active_from(deal, first_leader(deal))
+
+
+def first_leader(deal: Deal) -> Seat:
+    """Who leads to the first trick, once the striker is known (`rules.md` §10)."""
+    assert deal.striker is not None
+    if deal.ruleset.first_lead is FirstLead.STRIKER:
+        return deal.striker
+    return next(seat for seat in deal.forehand_order if seat in deal.active)
 
 
 def _active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:

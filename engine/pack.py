@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Final, TypeAlias
 
-from engine.cards import PACK_SIZE, Card
+from engine.cards import PACK_SIZE, Card, card_text
 
 SEED_BYTES: Final = 32
 _LABEL: Final = b"kratzen/1/"
@@ -18,6 +18,8 @@ Pack: TypeAlias = tuple[Card, ...]
 
 PackSource: TypeAlias = Callable[[int], tuple[Pack, int]]
 """From a pack number to the shuffled pack before the cut, and the size of the top packet."""
+
+_IN_ORDER: Final = list(range(PACK_SIZE))
 
 # For uniform(m): the first byte value that must be refused (`rules.md` §4).
 _REFUSED: Final = tuple(256 - 256 % m if m else 0 for m in range(PACK_SIZE + 1))
@@ -55,6 +57,23 @@ def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
         pack[last], pack[other] = pack[other], pack[last]
     # 256 is a multiple of the 32 possible cuts, so that no byte is refused.
     return tuple(pack), 1 + next(stream) % (PACK_SIZE - 1)
+
+
+def check_pack(pack: Pack, top_size: int) -> None:
+    """Refuse what is no shuffled pack, before a card of it is dealt.
+
+    Raises:
+        ValueError: a card is missing, stands there twice or is none, or the cut is no cut.
+    """
+    if sorted(pack) != _IN_ORDER:
+        unknown = [card for card in pack if card not in _IN_ORDER]
+        if unknown:
+            raise ValueError(f"the pack holds {unknown[0]}, which is no card")
+        twice = [card_text(card) for card in _IN_ORDER if pack.count(card) > 1]
+        missing = [card_text(card) for card in _IN_ORDER if card not in pack]
+        raise ValueError(f"the pack holds twice: {' '.join(twice)}; it lacks: {' '.join(missing)}")
+    if not 1 <= top_size < PACK_SIZE:
+        raise ValueError(f"a top packet of {top_size} cards: allowed is 1 to {PACK_SIZE - 1}")
 
 
 def cut(pack: Pack, top_size: int) -> Pack:

@@ -156,7 +156,9 @@ class Session:
 
     def _end(self, places: tuple[int, ...]) -> None:
         assert self._ending is not None
-        self.result = SessionEnded(self._ending, self.stacks, places, self.pot, self._tied, self.deal.tie_break)
+        self.result = SessionEnded(
+            self._ending, self.stacks, places, self.pot, self._tied, self.deal.tie_break
+        )
         self.events.append(self.result)
 
     def _check_laws(self) -> None:
