@@ -10,7 +10,7 @@ from typing import Final, Self, TypeVar
 
 import grpc
 
-from arena.address import is_loopback
+from arena.address import host_of, is_loopback
 from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
 from arena.text import escape
 from arena.wire import admin as wire
@@ -18,6 +18,9 @@ from kratzen.v1 import admin_pb2, admin_pb2_grpc
 
 CALL_LIMIT_S: Final = 30.0
 """An arena that has not answered by then will not; starting and stopping take seconds."""
+
+_WRONG_NAME: Final = "Hostname Verification Check failed"
+"""What gRPC says when a certificate is trusted, and is another host's."""
 
 A = TypeVar("A")
 Q = TypeVar("Q")
@@ -194,6 +197,13 @@ class AdminClient:
         assert isinstance(error, grpc.Call)
         code, details = error.code(), escape(error.details() or "no details")
         failure = _FAILURES.get(code, AdminFailure.BROKEN)
+        if _WRONG_NAME in details:
+            host = host_of(self._arena.address)
+            return AdminError(
+                failure,
+                f"the certificate of the arena at {self._arena.address} is not one for {host}: dial a "
+                "name that is in it, or have one made with that name",
+            )
         if failure is AdminFailure.NO_ARENA:
             return AdminError(failure, f"no answer from an arena at {self._arena.address}: {details}")
         if failure is AdminFailure.BROKEN:

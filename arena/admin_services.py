@@ -74,9 +74,14 @@ class _Desk:
         if not self._pass.admits(authorization_of(context)):
             await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
 
+    @property
+    def is_token_needed(self) -> bool:
+        """Whether the admin token is needed; where it is not, everybody may look."""
+        return self._pass.is_needed
+
     async def check_token_is_needed(self, context: _Context) -> None:
         """Turn a call away that not everybody may make, where everybody may call."""
-        if not self._pass.is_needed:
+        if not self.is_token_needed:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, _LOOK_ONLY)
 
     @asynccontextmanager
@@ -129,8 +134,11 @@ class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
     async def RevokeBot(  # noqa: N802
         self, request: admin_pb2.RevokeBotRequest, context: _Context
     ) -> admin_pb2.RevokeBotResponse:
-        """Make a bot's token invalid."""
-        withdrawn_from = await self._desk.change(context, lambda: self._desk.hall.revoke_bot(request.name))
+        """Let a bot, or one version of it, in no more."""
+        version = request.version if request.HasField("version") else None
+        withdrawn_from = await self._desk.change(
+            context, lambda: self._desk.hall.revoke_bot(request.name, version)
+        )
         return admin_pb2.RevokeBotResponse(tournament_ids=withdrawn_from)
 
 
@@ -215,6 +223,9 @@ class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
     ) -> admin_pb2.ListReplaysResponse:
         """The sessions of a tournament, page by page."""
         replays = await self._desk.look(context, lambda: self._desk.hall.replays(request.tournament_id))
+        if not self._desk.is_token_needed:
+            # Everybody may be a bot, which must not learn which sessions have the same cards.
+            replays = tuple([replay for replay in replays if replay.is_open])
         page, token = await _page(replays, request, context)
         return admin_pb2.ListReplaysResponse(
             replays=[wire.write_replay(replay) for replay in page], next_page_token=token

@@ -48,7 +48,14 @@ class Time(Protocol):
 
 
 class SystemTime:
-    """The machine's clocks: monotonic for limits, UTC for stamps."""
+    """The machine's clocks: monotonic for limits, UTC for stamps.
+
+    A wall clock that is put back does not put stamps in the wrong order: they stand still until
+    it has caught up.
+    """
+
+    def __init__(self) -> None:
+        self._latest = datetime.min.replace(tzinfo=UTC)
 
     def now_us(self) -> int:
         """Microseconds since some moment of the machine's own."""
@@ -56,7 +63,8 @@ class SystemTime:
 
     def utc_text(self) -> str:
         """The present in UTC, ISO 8601 with offset, to the millisecond."""
-        return datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._latest = max(self._latest, datetime.now(UTC))
+        return self._latest.isoformat(timespec="milliseconds")
 
 
 class ManualTime:

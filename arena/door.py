@@ -19,6 +19,7 @@ class DoorLimits:
     """How many may come in.
 
     Attributes:
+        max_connections: connections on one address, before anything is known of who is there.
         max_streams: streams of all bots together.
         max_streams_per_bot: streams with one bot's token, of which one at most has said Hello.
         max_watchers: calls that watch a tournament.
@@ -28,6 +29,7 @@ class DoorLimits:
         max_held: answers that are held back at one time; more are given at once.
     """
 
+    max_connections: int = 4096
     max_streams: int = 1024
     max_streams_per_bot: int = 4
     max_watchers: int = 64

@@ -5,6 +5,7 @@ What an arena that runs does besides, such as to close a stream, is the hall's.
 
 from arena.auth import new_token, token_hash
 from arena.refusals import Refusal, RefusedError
+from arena.status import BotStatus, VersionStatus
 from arena.store import Registry, RegistryBot
 from arena.text import BOT_NAME_RULE, escape, is_bot_name
 
@@ -61,6 +62,27 @@ def bar_version(registry: Registry, name: str, version: str, at: str) -> None:
             f"bot {name} has not come as version '{escape(version)[:80]}'; its versions: {came_as}",
         )
     registry.revoke_version(name, version, at)
+
+
+def bot_status(bot: RegistryBot, *, is_there: bool) -> BotStatus:
+    """A registered bot for those who ask; `is_there` says whether a stream of it is up."""
+    return BotStatus(
+        name=bot.name,
+        registered_at_us=bot.added_at_us,
+        revoked_at_us=bot.revoked_at_us,
+        is_there=is_there,
+        versions=tuple(
+            [
+                VersionStatus(
+                    version=version.version,
+                    build_digest=version.build_digest,
+                    first_seen_at_us=version.first_seen_at_us,
+                    is_revoked=version.is_revoked,
+                )
+                for version in bot.versions
+            ]
+        ),
+    )
 
 
 def _registered(registry: Registry, name: str) -> RegistryBot:

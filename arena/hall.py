@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 import structlog
 
+from arena.account import Account, create_store
 from arena.archive import (
     facts_and_counts,
     leaderboard_of,
@@ -23,22 +24,20 @@ from arena.archive import (
     replays_of,
     state_at_rest,
 )
-from arena.auth import token_hash
 from arena.config import TournamentFile
-from arena.enrolment import enrol, strike_off
-from arena.faults import FaultCause
-from arena.hosted import Account, Entry, HostedTournament, HostError, Premises, create_store, local_digests
+from arena.hosted import Entry, HostedTournament, HostError, Premises, local_digests
 from arena.ledger import TournamentState
 from arena.messages import GoodbyeReason
 from arena.refusals import Refusal, RefusedError
+from arena.results import SlotCounts
+from arena.roster import Roster
 from arena.schedule import ScheduleError
-from arena.seats import Gone
 from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
 from arena.store import (
     Registry,
-    RegistryBot,
     RegistryTournament,
     Store,
+    StoreError,
     StoreReader,
 )
 from arena.text import escape
@@ -58,6 +57,10 @@ TABLE_INTERVAL_S: Final = 0.1
 MAX_EVENTS_BEHIND: Final = 2000
 """A watcher of a table who is further behind than this, some ten deals, is dropped."""
 
+_SINGLE_RUN: Final = (
+    "this arena plays one tournament, with the bots of its file: `kratzen serve` is one that takes bots and "
+    "tournaments"
+)
 _ID: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -73,6 +76,7 @@ class Hall:
         """
         self._premises = premises
         self._registry = registry
+        self._roster = None if registry is None else Roster(premises, registry)
         self._entries: dict[str, Entry] = {}
         self._running: dict[str, HostedTournament] = {}
         self._plays: dict[str, asyncio.Task[None]] = {}
@@ -84,23 +88,25 @@ class Hall:
 
     async def open(self) -> None:
         """Let in the bots of the registry, and know its tournaments."""
-        registry = self._its_registry()
-        for bot in await self._premises.keep(registry.bots):
-            if bot.revoked_at_us is None:
-                self._premises.tokens.admit(bot.name, bot.token_hash)
+        registry, roster = self._its_registry(), self._its_roster()
+        await roster.open()
         for tournament in await self._premises.keep(registry.tournaments):
             self._enter(registry, tournament)
 
     async def close(self) -> tuple[TournamentStatus, ...]:
         """Stop every tournament and send everybody away; those that can be gone on with."""
         self.is_closing = True
-        stopped = tuple(self._running.values())
-        for hosted in stopped:
-            hosted.stop()
+        # What is just being started is started first, so that it can be stopped like the others.
+        async with self._turn:
+            stopped = tuple(self._running.values())
+            for hosted in stopped:
+                hosted.stop()
         await asyncio.gather(*self._plays.values())
         self._premises.lobby.close(
             GoodbyeReason.STOPPING, "the arena stops: come back when it is there again"
         )
+        if self._roster is not None:
+            await self._roster.close()
         return tuple([status for hosted in stopped if (status := hosted.status()).counts.open])
 
     # ------------------------------------------------------------------ bots
@@ -112,38 +118,31 @@ class Hall:
             RefusedError: the name is none or is taken.
         """
         async with self._turn:
-            registry, premises = self._its_registry(), self._premises
+            roster = self._its_roster()
             self._check_not_local(name)
-            at = premises.clockwork.time.utc_text()
-            token = await premises.keep(lambda: enrol(registry, name, at))
-            premises.tokens.admit(name, token_hash(token))
-        return token
+            return await roster.add(name)
 
-    async def revoke_bot(self, name: str) -> tuple[str, ...]:
-        """Make a bot's token invalid, close its stream, take it out of what is played; from where, by id.
+    async def revoke_bot(self, name: str, version: str | None = None) -> tuple[str, ...]:
+        """Let a bot, or one version of it, in no more: its stream is closed, and it is withdrawn.
+
+        Returns:
+            The ids of the running tournaments that it was withdrawn from.
 
         Raises:
-            RefusedError: there is no such bot.
+            RefusedError: there is no such bot, or it never came as this version.
         """
         async with self._turn:
-            registry, premises = self._its_registry(), self._premises
-            at = premises.clockwork.time.utc_text()
-            await premises.keep(lambda: strike_off(registry, name, at))
-            premises.tokens.revoke(name)
-            member = premises.lobby.member(name)
-            why = _revoked(name)
-            member.close(GoodbyeReason.REVOKED, why)
-            member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
-            premises.lobby.forget(name)
+            why = await self._its_roster().revoke(name, version)
+            if why is None:
+                return ()
             playing = {key: hosted for key, hosted in self._running.items() if name in hosted.bot_names}
             for hosted in playing.values():
                 await hosted.withdraw(name, why)
-        return tuple(playing)
+            return tuple(playing)
 
     async def bots(self) -> tuple[BotStatus, ...]:
         """All bots that were ever registered, by name."""
-        registry = self._its_registry()
-        return tuple([self._bot_status(bot) for bot in await self._premises.keep(registry.bots)])
+        return await self._its_roster().statuses()
 
     # ------------------------------------------------------------------ tournaments
 
@@ -170,7 +169,7 @@ class Hall:
             )
         async with self._turn:
             registry = self._its_registry()
-            for name in await self._missing(tournament):
+            for name in self._its_roster().strangers(tournament):
                 raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
             at = self._premises.clockwork.time.utc_text()
 
@@ -199,6 +198,7 @@ class Hall:
                 raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is running already")
             if self.is_closing:
                 raise RefusedError(Refusal.NOT_NOW, "the arena is stopping")
+            await self._ended(tournament_id)
             store = await self._premises.keep(lambda: Store.open(entry.folder))
             try:
                 hosted = await self.host(entry, store)
@@ -215,11 +215,11 @@ class Hall:
             RefusedError: it does not run.
         """
         self._entry(tournament_id)
-        play = self._plays.get(tournament_id)
-        if play is None:
+        hosted = self._running.get(tournament_id)
+        if hosted is None:
             raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is not running")
-        self._running[tournament_id].stop()
-        await asyncio.wait([play])
+        hosted.stop()
+        await self._ended(tournament_id)
         return await self.status(tournament_id)
 
     async def tournaments(self) -> tuple[TournamentStatus, ...]:
@@ -314,9 +314,7 @@ class Hall:
         hosted = self._running.get(tournament_id)
         referee = None if hosted is None else hosted.tables.get(session_id)
         if hosted is None or referee is None:
-            raise RefusedError(
-                Refusal.NOT_NOW, "no session of that id is being played in this tournament"
-            )
+            raise RefusedError(Refusal.NOT_NOW, "no session of that id is being played in this tournament")
         told = referee.deal_start
         is_live = True
         while is_live:
@@ -373,19 +371,26 @@ class Hall:
             log.exception("tournament failed", tournament=entry.tournament_id)
             self._failures[entry.tournament_id] = f"the arena failed: {type(error).__name__}: {error}"
         finally:
-            del self._plays[entry.tournament_id]
             await self._premises.keep(store.close)
+            del self._plays[entry.tournament_id]
+
+    async def _ended(self, tournament_id: str) -> None:
+        """Wait until a tournament that was stopped, or ended by itself, has let go of its store."""
+        play = self._plays.get(tournament_id)
+        if play is not None:
+            await asyncio.wait([play])
 
     # ------------------------------------------------------------------ inside
 
     def _its_registry(self) -> Registry:
         if self._registry is None:
-            raise RefusedError(
-                Refusal.NOT_NOW,
-                "this arena plays one tournament, with the bots of its file: `kratzen serve` is one that "
-                "takes bots and tournaments",
-            )
+            raise RefusedError(Refusal.NOT_NOW, _SINGLE_RUN)
         return self._registry
+
+    def _its_roster(self) -> Roster:
+        if self._roster is None:
+            raise RefusedError(Refusal.NOT_NOW, _SINGLE_RUN)
+        return self._roster
 
     def _enter(self, registry: Registry, tournament: RegistryTournament) -> Entry:
         folder = registry.tournament_folder(tournament.number)
@@ -407,17 +412,21 @@ class Hall:
             )
         return entry
 
-    def _bot_status(self, bot: RegistryBot) -> BotStatus:
-        return BotStatus(
-            name=bot.name,
-            registered_at_us=bot.added_at_us,
-            revoked_at_us=bot.revoked_at_us,
-            is_there=self._premises.lobby.member(bot.name).is_there,
-        )
-
     async def _brief_status(self, entry: Entry) -> TournamentStatus:
         """The status without the bots, read without all the results."""
-        facts, counts = await self._read(entry, facts_and_counts)
+        try:
+            facts, counts = await self._read(entry, facts_and_counts)
+        except StoreError as error:
+            # The others can be listed all the same.
+            return TournamentStatus(
+                tournament_id=entry.tournament_id,
+                name="",
+                state=TournamentState.STOPPED,
+                created_at_us=0,
+                counts=SlotCounts(finished=0, void=0, open=0),
+                ante=0,
+                failure=str(error),
+            )
         running = entry.tournament_id in self._running
         return TournamentStatus(
             tournament_id=entry.tournament_id,
@@ -442,30 +451,15 @@ class Hall:
 
     async def _open_account(self, store: Store) -> Account:
         """What a store says, once those who were revoked since it began are withdrawn from it."""
-        premises = self._premises
-        account = await premises.keep(lambda: Account.of(store))
-        if self._registry is None:
+        account = await self._premises.keep(lambda: Account.of(store))
+        if self._roster is None:
             return account
         if not account.tally.counts.open:
             raise RefusedError(Refusal.NOT_NOW, "this tournament is finished: nothing is left to play")
-        for name in await self._missing(account.file):
+        for name in self._roster.strangers(account.file):
             if name not in account.seen:
                 raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
-            await premises.keep(lambda name=name: store.withdraw(name, _revoked(name)))  # type: ignore[misc]
-        return await premises.keep(lambda: Account.of(store))
-
-    async def _missing(self, tournament: TournamentFile) -> tuple[str, ...]:
-        """The bots that are to dial in and have no valid token; RefusedError when one with a command has."""
-        bots = await self._premises.keep(self._its_registry().bots)
-        valid = {bot.name for bot in bots if bot.revoked_at_us is None}
-        for bot in tournament.bots:
-            if bot.command is not None and bot.name in valid:
-                raise RefusedError(
-                    Refusal.BAD_INPUT,
-                    f"bot {bot.name} has a command in the file, and is registered as one that dials in: "
-                    "give one of the two another name",
-                )
-        return tuple([bot.name for bot in tournament.bots if bot.command is None and bot.name not in valid])
+        return await self._roster.withdraw_revoked(store, account)
 
     def _check_free(self, wanted: Account) -> None:
         """Raise RefusedError when a bot plays elsewhere."""
@@ -480,7 +474,7 @@ class Hall:
 
     def _check_not_local(self, name: str) -> None:
         for tournament_id, hosted in self._running.items():
-            if name in [bot.name for bot in hosted.account.local_bots]:
+            if name in hosted.account.local_names:
                 raise RefusedError(
                     Refusal.NOT_NOW,
                     f"the arena has started a bot {name} for tournament {tournament_id}: choose another name",
@@ -489,10 +483,6 @@ class Hall:
 
 def _is_folder(text: str) -> bool:
     return text != "" and Path(text).is_dir()
-
-
-def _revoked(name: str) -> str:
-    return f"bot {name} was revoked by the organiser"
 
 
 def _not_registered(name: str) -> str:

@@ -5,7 +5,6 @@ not know how bots or commands reach the arena: a single run and a long-lived are
 """
 
 import asyncio
-import json
 import platform
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -13,23 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
+from arena.account import Account
 from arena.auth import TokenRing
 from arena.bot_command import CommandError, absolute_words, command_digest
-from arena.config import BotEntry, Sandbox, TournamentFile, read_tournament, tournament_values
+from arena.config import BotEntry, Sandbox
 from arena.launcher import BotStart, Launcher, LaunchError
-from arena.ledger import Attempt, TournamentFacts, TournamentState
+from arena.ledger import Attempt, TournamentState
 from arena.lobby import Lobby
 from arena.local_bots import GivenUp, LocalBots
 from arena.messages import GoodbyeReason
 from arena.referee import Referee
 from arena.results import SessionResult, SlotState
 from arena.runner import Clockwork
-from arena.schedule import FORMATS, tournament_seed
-from arena.sections import ConfigError
-from arena.status import BotStanding, TournamentStatus
-from arena.store import Store, StoreError, StoreReader
-from arena.tally import Tally
-from arena.tournament import Terms, Tournament, Watcher
+from arena.status import TournamentStatus
+from arena.store import Store, StoreError
+from arena.tournament import STOP_GRACE_S, Terms, Tournament, Watcher
 
 T = TypeVar("T")
 
@@ -42,119 +39,6 @@ LAST_WORDS_S: Final = 1.0
 
 class HostError(Exception):
     """A tournament cannot be hosted as it stands; the message says in one sentence why."""
-
-
-# ------------------------------------------------------------------ what is kept of a tournament
-
-
-def create_store(folder: Path, tournament: TournamentFile, created_at: str) -> Store:
-    """The store of a new tournament, in a folder that has none.
-
-    Args:
-        folder: made if need be.
-        tournament: its seed is set.
-        created_at: UTC, ISO 8601.
-
-    Raises:
-        ScheduleError: no schedule can be made of it.
-        StoreError: the folder has a tournament already, or cannot be written.
-    """
-    assert tournament.tournament.seed is not None
-    seed = tournament_seed(tournament.tournament.seed)
-    blocks = FORMATS[tournament.tournament.format](tournament.plan(seed))
-    return Store.create(
-        folder,
-        name=tournament.tournament.name,
-        spec=json.dumps(tournament_values(tournament)),
-        seed=seed,
-        ante=tournament.ruleset.ante,
-        timed=tournament.clock.timed,
-        bots=[bot.name for bot in tournament.bots],
-        blocks=blocks,
-        created_at=created_at,
-    )
-
-
-def file_of(facts: TournamentFacts) -> TournamentFile:
-    """The tournament file that a store was made from.
-
-    Raises:
-        StoreError: it holds what this version cannot read.
-    """
-    try:
-        return read_tournament(json.loads(facts.spec))
-    except (ConfigError, ValueError) as error:
-        raise StoreError(f"the store's tournament cannot be read by this version: {error}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What a tournament's store says of it; `tally` and `withdrawn` go on while it is played.
-
-    Attributes:
-        facts: what it was made from.
-        file: the same, read.
-        tally: the sums so far.
-        withdrawn: bots that no longer take part, and why.
-        seen: version and build digest of the bots as they were first seen.
-    """
-
-    facts: TournamentFacts
-    file: TournamentFile
-    tally: Tally
-    withdrawn: dict[str, str]
-    seen: Mapping[str, tuple[str, str]]
-
-    @property
-    def local_bots(self) -> tuple[BotEntry, ...]:
-        """The bots that the arena starts."""
-        return tuple([bot for bot in self.file.bots if bot.command is not None])
-
-    @classmethod
-    def of(cls, store: StoreReader) -> "Account":
-        """Read it out of a store, which takes a while."""
-        facts, bots = store.facts(), store.bots()
-        return cls(
-            facts=facts,
-            file=file_of(facts),
-            tally=Tally(store.slot_counts(), store.results()),
-            withdrawn={bot.bot: bot.withdrawn for bot in bots if bot.withdrawn is not None},
-            seen={bot.bot: (bot.version, bot.build_digest or "") for bot in bots if bot.version is not None},
-        )
-
-    def status(
-        self, tournament_id: str, state: TournamentState, is_there: Callable[[str], bool], failure: str
-    ) -> TournamentStatus:
-        """How the tournament stands.
-
-        Args:
-            tournament_id: the arena's.
-            state: what it is doing.
-            is_there: whether a stream of a bot is up now.
-            failure: why it stopped by itself, or empty.
-        """
-        return TournamentStatus(
-            tournament_id=tournament_id,
-            name=self.facts.name,
-            state=state,
-            created_at_us=self.facts.created_at_us,
-            counts=self.tally.counts,
-            decision_count=self.tally.decision_count,
-            ante=self.facts.ante,
-            failure=failure,
-            bots=tuple(
-                [
-                    BotStanding(
-                        bot=bot.name,
-                        is_local=bot.command is not None,
-                        is_there=is_there(bot.name),
-                        withdrawn=self.withdrawn.get(bot.name, ""),
-                        tally=self.tally.of(bot.name),
-                    )
-                    for bot in self.file.bots
-                ]
-            ),
-        )
 
 
 # ------------------------------------------------------------------ what an arena lends
@@ -183,6 +67,7 @@ class Premises:
         clockwork: what sessions measure and wait with.
         disk: one thread, on which every call of a store that writes is made.
         dial: where bots that are started here reach the arena.
+        stop_grace_s: what sessions in flight get to end by themselves after a stop.
     """
 
     lobby: Lobby
@@ -190,6 +75,7 @@ class Premises:
     clockwork: Clockwork
     disk: Executor
     dial: Dial
+    stop_grace_s: float = STOP_GRACE_S
 
     async def keep(self, call: Callable[[], T]) -> T:
         """Make a call on the disk's thread."""
@@ -279,6 +165,7 @@ class HostedTournament:
             disk=premises.disk,
             watcher=self,
             digests=digests,
+            stop_grace_s=premises.stop_grace_s,
         )
         launcher = Launcher(log_folder=entry.folder / "logs", tournament_folder=entry.bot_folder)
         self._bots = LocalBots(launcher, premises.lobby, self._given_up)

@@ -18,7 +18,7 @@ WINDOW_BEATS: Final = 500
 LATE_US: Final = 20_000
 """When 1 beat in 100 is later than this, the arena takes on less."""
 
-PAUSE_US: Final = 50_000
+PAUSE_US: Final = 25_000
 """A beat that is so late says that the arena stood still, not just that it was busy."""
 
 _KEPT_PAUSES: Final = 256

@@ -46,7 +46,7 @@ class ServerError(Exception):
     """The server cannot start; the message is one sentence for people."""
 
 
-def _options(lobby: Lobby) -> list[tuple[str, int]]:
+def _options(lobby: Lobby, max_connections: int) -> list[tuple[str, int]]:
     return [
         # Without this a port that another gRPC server holds is shared silently.
         ("grpc.so_reuseport", 0),
@@ -56,6 +56,7 @@ def _options(lobby: Lobby) -> list[tuple[str, int]]:
         ("grpc.keepalive_permit_without_calls", 1),
         # Clients in other languages ping quiet streams every 10 s; the default would cut them off.
         ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+        ("grpc.max_allowed_incoming_connections", max_connections),
         ("grpc.max_concurrent_streams", MAX_STREAMS_A_CONNECTION),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_LIMIT_MS),
         ("grpc.max_connection_idle_ms", IDLE_LIMIT_MS),
@@ -80,7 +81,7 @@ class BotServer:
         self._tokens = tokens
         self._porter = porter
         self._checker = health.aio.HealthServicer()
-        self._server = grpc.aio.server(options=_options(lobby))
+        self._server = grpc.aio.server(options=_options(lobby, porter.door.limits.max_connections))
         self._names = [wire.BOT_SERVICE]
         play: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._play)
         handler = grpc.method_handlers_generic_handler(wire.BOT_SERVICE, {wire.PLAY: play})
@@ -109,9 +110,10 @@ class BotServer:
                 credentials = grpc.ssl_server_credentials([(tls.key, tls.certificate)])
                 port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            raise ServerError(
-                f"cannot listen on {address}: it is in use, or it is no address of this machine"
-            ) from error
+            why = "it is in use, or it is no address of this machine"
+            if tls is not None:
+                why += ", or certificate and key are none that belong together"
+            raise ServerError(f"cannot listen on {address}: {why}") from error
         return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
 
     async def start(self) -> None:
@@ -131,6 +133,15 @@ class BotServer:
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
         """One stream of one bot, from its first message to its last."""
+        try:
+            await self._admit(requests, context)
+        except grpc.aio.InternalError:
+            # Something could not be sent because the call was cancelled: nobody is there to hear more.
+            raise asyncio.CancelledError from None
+
+    async def _admit(
+        self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
+    ) -> None:
         name = self._tokens.bot_of(authorization_of(context))
         if name is None:
             await self._porter.refuse_token(
@@ -151,6 +162,8 @@ class BotServer:
         requests: AsyncIterator[bytes],
         context: grpc.aio.ServicerContext[bytes, bytes],
     ) -> None:
+        # By itself, so that a stream of which nothing is read can be ended while its first batch hangs.
+        await context.send_initial_metadata(())
         wake = asyncio.Event()
         stream = member.link.open(wake.set)
         reader = asyncio.create_task(self._read(member, stream, requests))

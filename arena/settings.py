@@ -56,6 +56,7 @@ class LimitsSection(Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     keepalive_interval_ms: Annotated[
         int, Meta(ge=1000, le=_MOST, description=f"a whole number of milliseconds, 1000 to {_MOST}")
     ] = _LINK.keepalive_interval_ms
+    max_connections: _Count = _DOOR.max_connections
     max_streams: _Count = _DOOR.max_streams
     max_streams_per_bot: Annotated[
         int, Meta(ge=2, le=_MOST, description=f"a whole number, 2 to {_MOST}, so that a bot can come back")

@@ -19,8 +19,12 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 
 LAYERS: Final = (
-    ("edge", "arena", "cli server auth admin admin_services hall hosted archive enrolment"),
-    ("edge", "arena", "store launcher local_bots bot_command sandbox check supervisor"),
+    ("edge", "arena", "cli server auth admin admin_services hall roster hosted"),
+    (
+        "edge",
+        "arena",
+        "account archive enrolment store launcher local_bots bot_command sandbox check supervisor",
+    ),
     ("async", "arena", "tournament lobby runner lag"),
     ("pure", "arena", "referee link wire replay replay_lines replay_verify replay_text frame settings"),
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
@@ -42,16 +46,20 @@ LAYER_OF: Final[Mapping[str, str]] = {
     "arena": "packages",
 }
 
+BAD_BOTS: Final = "sample_bots.faulty"
+"""They speak the protocol by hand: the SDK that good bots use would not let them do what they are for."""
+
 CLIENTS: Final[Mapping[str, frozenset[str]]] = {
     "sample_bots": frozenset({"sample_bots", "kratzen.sdk", "engine"}),
+    BAD_BOTS: frozenset({BAD_BOTS, "kratzen.sdk", "kratzen.v1", "engine"}),
     "kratzen.sdk": frozenset({"kratzen.sdk", "kratzen.v1", "engine"}),
 }
 """What stands beside the arena and talks to it by gRPC alone, and the project's parts that it may import."""
 
 _SERVICES: Final = frozenset({"arena.server", "arena.admin_services", "arena.admin"})
 """Both ends of gRPC in the arena: the streams of bots, and the admin services with their client."""
-_GRPC_USERS: Final = _SERVICES | {"arena.auth", "kratzen.sdk"}
-_PROTOBUF_USERS: Final = _SERVICES | {"arena.wire", "kratzen.sdk"}
+_GRPC_USERS: Final = _SERVICES | {"arena.auth", "kratzen.sdk", BAD_BOTS}
+_PROTOBUF_USERS: Final = _SERVICES | {"arena.wire", "kratzen.sdk", BAD_BOTS}
 
 RESERVED: Final[Mapping[str, frozenset[str]]] = {
     "kratzen.v1": _PROTOBUF_USERS,
@@ -74,7 +82,7 @@ STDLIB_ALONE: Final = frozenset({"arena.supervisor", "sample_bots"})
 """Modules that run as programs of their own with nothing but Python (and, for bots, their clients' parts)."""
 
 CLOCK: Final = "arena.clock"
-OWN_CLOCK: Final = frozenset({"arena.supervisor", "kratzen.sdk", "sample_bots"})
+OWN_CLOCK: Final = frozenset({"arena.supervisor", "kratzen.sdk", "sample_bots", BAD_BOTS})
 """Programs of their own, in processes of their own: the arena's clock is not theirs to read."""
 
 PROJECT: Final = frozenset({"engine", "arena", "kratzen", "sample_bots"})
@@ -94,6 +102,8 @@ class Arrow:
 
 def unit(module: str) -> str:
     """The part of the house that a module belongs to: `arena.cli.main` to `arena.cli`."""
+    if module == BAD_BOTS or module.startswith(f"{BAD_BOTS}."):
+        return BAD_BOTS
     first, *rest = module.split(".")
     return first if first == "sample_bots" else ".".join([first, *rest[:1]])
 
@@ -269,6 +279,7 @@ def test_an_upward_arrow_is_named(module: str, source: str, said: str) -> None:
         ("engine.session", "from engine.view import View"),
         ("kratzen.sdk.client", "import grpc\nfrom kratzen.v1 import bot_pb2\nfrom engine.view import View"),
         ("sample_bots.random_bot", "import random\nfrom kratzen.sdk import Bot\nimport engine.fallback"),
+        ("sample_bots.faulty.raw", "import grpc.aio\nfrom kratzen.v1 import bot_pb2"),
         ("arena.wire", "from kratzen.v1 import bot_pb2"),
         ("arena.clock", "import time\ntime.monotonic_ns()"),
         ("arena.store", "import sqlalchemy as sa\nfrom pathlib import Path"),
@@ -315,6 +326,7 @@ def test_a_module_without_a_place_is_named() -> None:
         ),
         ("sample_bots.lucky_bot", "from arena.messages import Hello", "of the project it may import"),
         ("sample_bots.lucky_bot", "from kratzen.v1 import bot_pb2", "of the project it may import"),
+        ("sample_bots.faulty.raw", "from arena.messages import Hello", "of the project it may import"),
         ("kratzen.sdk.bot", "import arena.wire", "of the project it may import"),
         ("sample_bots.lucky_bot", "import numpy", "only the standard library"),
         ("engine.pack", "import msgspec", "only the standard library"),

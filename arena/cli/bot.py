@@ -18,7 +18,7 @@ from arena.cli.building import Site, open_arena
 from arena.cli.errors import EXIT_FAILED, CommandFailed
 from arena.cli.tables import console_for_data
 from arena.faults import FaultCause
-from arena.launcher import BotProcess, BotStart, ExitReport, Launcher, LaunchError
+from arena.launcher import BotProcess, BotStart, ExitKind, ExitReport, Launcher, LaunchError
 from arena.lobby import Member
 from arena.seats import Gone
 
@@ -76,6 +76,8 @@ def check(command: tuple[str, ...], *, deterministic: bool, as_json: bool) -> in
         verdicts, report = asyncio.run(
             _check(command, Path(folder), deterministic=deterministic, quiet=as_json)
         )
+    if report.kind is ExitKind.NOT_STARTED:
+        raise CommandFailed(f"the bot {report.sentence}")
     passed = all(verdict.passed for verdict in verdicts)
     if as_json:
         plain = {
@@ -131,7 +133,9 @@ def _print_verdict(console: Console, verdict: Verdict) -> None:
 
 
 def _print_output(report: ExitReport) -> None:
-    """The last that the bot printed."""
+    """How the bot ended, if it did so by itself, and the last that it printed."""
+    if report.kind is not ExitKind.STOPPED:
+        click.echo(f"the bot {report.sentence}", err=True)
     if report.last_lines:
         click.echo("the last that the bot printed:", err=True)
     for line in report.last_lines:

@@ -16,7 +16,7 @@ from arena.cli.errors import CommandFailed
 from arena.cli.logs import log_to
 from arena.cli.progress import RunProgress
 from arena.cli.signals import stopped_by_signals
-from arena.hosted import Entry, HostedTournament, file_of
+from arena.hosted import Entry, HostedTournament
 from arena.ledger import TournamentState
 from arena.local_bots import GivenUp
 from arena.messages import GoodbyeReason
@@ -96,18 +96,18 @@ class EmbeddedRun:
         return self._outcome
 
     async def _host(self, arena: OpenArena, entry: Entry) -> HostedTournament:
-        """Say what bots that dial in need, and have the others started."""
+        """Have the bots started that are started here, and say what the others need to dial in."""
         try:
-            for bot in file_of(self._store.facts()).bots:
-                if bot.command is None:
-                    token = arena.tokens.issue(bot.name)
-                    click.echo(
-                        f"waiting for {bot.name}: KRATZEN_ADDRESS={arena.address} KRATZEN_TOKEN={token}",
-                        err=True,
-                    )
-            return await arena.hall.host(entry, self._store)
+            hosted = await arena.hall.host(entry, self._store)
         except (RefusedError, StoreError) as error:
             raise CommandFailed(str(error)) from None
+        for bot in hosted.account.file.bots:
+            if bot.command is None:
+                token = arena.tokens.issue(bot.name)
+                click.echo(
+                    f"waiting for {bot.name}: KRATZEN_ADDRESS={arena.address} KRATZEN_TOKEN={token}", err=True
+                )
+        return hosted
 
     def _stop(self, signal: str) -> None:
         self._outcome.signal = signal

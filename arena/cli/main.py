@@ -14,10 +14,14 @@ from typing import Final
 
 import click
 
-from arena.cli.errors import EXIT_INTERRUPTED, EXIT_USAGE, CommandFailed
+from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, CommandFailed
+from arena.cli.output import drop_stdout, write_plainly_where_needed
+from arena.text import escape
 
 # gRPC hooks into forks unless told otherwise before its import; the arena starts bots.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+# What goes wrong is told in sentences of our own; gRPC's lines beside them help nobody.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def kratzen() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
+    write_plainly_where_needed()
     sys.exit(exit_code(arguments))
 
 
@@ -82,20 +87,32 @@ def exit_code(arguments: Sequence[str] | None = None) -> int:
     """Run `kratzen`; every way to fail ends in one sentence on stderr and its code."""
     try:
         result = kratzen.main(arguments, prog_name="kratzen", standalone_mode=False)
+    except SystemExit:
+        # So click and rich end when nobody reads our output any more, as with `head`: nothing is left to say.
+        drop_stdout()
+        return 0
     except click.UsageError as error:
         error.show()
         return EXIT_USAGE
-    except click.ClickException as error:
-        click.echo(f"kratzen: {error.format_message()}", err=True)
-        return error.exit_code
-    except CommandFailed as error:
-        click.echo(f"kratzen: {error}", err=True)
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("kratzen: interrupted", err=True)
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away, as `head` does: nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (CommandFailed, click.ClickException, click.Abort, KeyboardInterrupt, OSError) as error:
+        sentence, code = _told(error)
+        # What a path or a bot may have brought in controls no terminal.
+        click.echo("kratzen: " + "\n".join(map(escape, sentence.split("\n"))), err=True)
+        return code
     return result if isinstance(result, int) else 0
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    """What to say of an error, and the exit code it gives."""
+    match error:
+        case CommandFailed():
+            return str(error), error.exit_code
+        case click.ClickException():
+            return error.format_message(), error.exit_code
+        case OSError():
+            # It may well be stdout that cannot be written, and it would fail again at the end.
+            drop_stdout()
+            where = "" if error.filename is None else f"{error.filename}: "
+            return f"{where}{error.strerror or error}", EXIT_FAILED
+        case _:
+            return "interrupted", EXIT_INTERRUPTED

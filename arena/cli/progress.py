@@ -14,9 +14,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from arena.account import Account
 from arena.cli.tables import so_far_table
 from arena.clock import SystemTime
-from arena.hosted import Account
 from arena.ledger import Attempt
 from arena.results import SessionResult, SlotState
 
@@ -51,9 +51,11 @@ class RunProgress:
         )
         self._task = self._bar.add_task("sessions", total=self._total, completed=self._done, speed="")
         self._live: Live | None = None
+        self._told = ""
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        # A dumb terminal cannot take back what it shows: it gets lines, as a file does.
+        if self._console.is_interactive:
             self._live = Live(self._picture(), console=self._console, refresh_per_second=4, transient=True)
             self._live.start()
         return self
@@ -64,7 +66,7 @@ class RunProgress:
         del kind, error, trace
         if self._live is not None:
             self._live.stop()
-        self._console.print(f"{self._done} of {self._total} sessions, {self.speed_text()}")
+        self._tell()
 
     def session_finished(self, result: SessionResult) -> None:
         """Show that one session more is done."""
@@ -77,7 +79,7 @@ class RunProgress:
             self._done * LINES_OFF_TERMINAL // self._total
             != (self._done - 1) * LINES_OFF_TERMINAL // self._total
         ):
-            self._console.print(f"{self._done} of {self._total} sessions, {self.speed_text()}")
+            self._tell()
 
     def attempt_failed(self, attempt: Attempt, state: SlotState) -> None:
         """Remember an attempt that gave no result."""
@@ -86,7 +88,7 @@ class RunProgress:
 
     def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
         """Say that a bot no longer takes part."""
-        self._console.print(f"{why}: {voided} sessions will not be played")
+        self._console.print(f"{why}: {voided} sessions will not be played", markup=False)
 
     @property
     def _done(self) -> int:
@@ -98,6 +100,14 @@ class RunProgress:
         count = self._tally.decision_count - self._decisions_before
         return f"{count / max(seconds, 0.001):,.0f} decisions/s"
 
+    def _tell(self) -> None:
+        """Print how far it is, unless that was the last thing told."""
+        text = f"{self._done} of {self._total} sessions, {self.speed_text()}"
+        if text != self._told:
+            self._console.print(text)
+        self._told = text
+
     def _picture(self) -> Group:
         tallies = {bot: self._tally.of(bot) for bot in self._bots}
-        return Group(so_far_table(tallies, self._ante), self._bar)
+        # The bar first: of a table that is longer than the terminal the end is not seen.
+        return Group(self._bar, so_far_table(tallies, self._ante))

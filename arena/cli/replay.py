@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,17 @@ import click
 from rich.table import Table
 
 from arena.cli.errors import EXIT_FAILED, CommandFailed
+from arena.cli.output import reader_may_leave
+from arena.cli.status_tables import utc_text
 from arena.cli.tables import console_for_data
+from arena.frame import FrameError, text_of
 from arena.replay import parse
 from arena.replay_lines import ReplayError
 from arena.replay_text import CANONICAL, CardNames, show
 from arena.replay_verify import verify
 from arena.store import SessionEntry, StoreError, StoreReader, check_session
+from arena.text import escape
 from engine.notation import CardStyle, show_card, show_suit
-
-US_PER_SECOND = 1_000_000
 
 _folder = click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 
@@ -55,7 +56,11 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
         order = sorted(entry.result.seats, key=lambda seat: (seat.place, seat.seat))
         bots = ", ".join(f"{seat.place} {seat.bot} ({seat.chips:+d})" for seat in order)
         table.add_row(
-            entry.label, entry.result.session_id[:8], _utc(entry.ended_at_us), str(entry.result.deals), bots
+            entry.label,
+            entry.result.session_id[:8],
+            utc_text(entry.ended_at_us),
+            str(entry.result.deals),
+            bots,
         )
     console_for_data().print(table)
 
@@ -63,8 +68,13 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
 @replay.command("show", epilog="Example: kratzen replay show runs/mine 7.2 --suits french")
 @_folder
 @click.argument("session", metavar="ID")
-@click.option("--suits", type=click.Choice([style.value for style in CardStyle]), default=CardStyle.CANONICAL.value, show_default=True,
-              help="How cards are written.")  # fmt: skip
+@click.option(
+    "--suits",
+    type=click.Choice([style.value for style in CardStyle]),
+    default=CardStyle.CANONICAL.value,
+    show_default=True,
+    help="How cards are written.",
+)
 def show_session(folder: Path, session: str, suits: str) -> None:
     """Show a whole session as text: hands, calls, tricks, payments."""
     with _reader(folder) as store:
@@ -85,12 +95,15 @@ def verify_sessions(source: Path, session: str | None) -> int:
     them. FILE is an exported session.
     """
     if source.is_file():
+        if session is not None:
+            raise CommandFailed(f"{source} is a file, which holds one session: leave out the ID")
         return _verify_file(source)
     with _reader(source) as store:
         entries = store.sessions() if session is None else (store.find(session),)
         wrong = [found for entry in entries if (found := check_session(store, entry)) is not None]
-    for sentence in wrong:
-        click.echo(sentence)
+    with reader_may_leave():
+        for sentence in wrong:
+            click.echo(escape(sentence))
     click.echo(f"{len(entries) - len(wrong)} of {len(entries)} sessions verified", err=True)
     return EXIT_FAILED if wrong else 0
 
@@ -114,13 +127,17 @@ def export_session(folder: Path, session: str, out: Path | None) -> None:
 
 def _verify_file(file: Path) -> int:
     try:
-        difference = verify(file.read_bytes())
+        difference = verify(text_of(file.read_bytes()))
     except OSError as error:
         raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+    except FrameError as error:
+        raise CommandFailed(
+            f"{file}: {error}; a file holds one exported session, all of a run are in its folder", EXIT_FAILED
+        ) from None
     except ReplayError as error:
         raise CommandFailed(f"{file}: {error}", EXIT_FAILED) from None
     if difference is not None:
-        click.echo(f"{file}: {difference}")
+        click.echo(escape(f"{file}: {difference}"))
         return EXIT_FAILED
     click.echo("1 of 1 sessions verified", err=True)
     return 0
@@ -141,8 +158,8 @@ def _plain(entry: SessionEntry) -> dict[str, Any]:
         "session": entry.label,
         "id": result.session_id,
         "attempt": entry.attempt,
-        "started_at": _utc(entry.started_at_us),
-        "ended_at": _utc(entry.ended_at_us),
+        "started_at": utc_text(entry.started_at_us),
+        "ended_at": utc_text(entry.ended_at_us),
         "deals": result.deals,
         "pot_left": result.pot_left,
         "play_sha256": entry.play_sha256,
@@ -159,7 +176,3 @@ def _plain(entry: SessionEntry) -> dict[str, Any]:
             for seat in result.seats
         ],
     }
-
-
-def _utc(moment_us: int) -> str:
-    return datetime.fromtimestamp(moment_us / US_PER_SECOND, UTC).isoformat(timespec="seconds")

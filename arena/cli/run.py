@@ -3,23 +3,26 @@
 import asyncio
 import json
 import secrets
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from arena.cli.building import check_address, check_traces
 from arena.cli.embedded import EmbeddedRun, Outcome, RunOptions
 from arena.cli.errors import (
     EXIT_BOT_FAULTS,
     EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_TERMINATED,
     CommandFailed,
 )
+from arena.cli.output import reader_may_leave
 from arena.cli.runs import create_run, folder_for, open_run
+from arena.cli.signals import EXIT_BY_SIGNAL
 from arena.cli.tables import console_for_data, leaderboard_json, print_leaderboard
 from arena.config import TournamentFile, parse_tournament
+from arena.results import AttemptEnd, SlotCounts
 from arena.schedule import FORMATS, ScheduleError, tournament_seed
 from arena.sections import ConfigError
 from arena.store import Store, StoreError
@@ -42,7 +45,9 @@ from arena.store import Store, StoreError
 @click.option("--strict", is_flag=True, help=f"Exit with {EXIT_BOT_FAULTS} when a bot was at fault.")
 @click.option("--no-timeout", is_flag=True, help="Let bots think as long as they like; nothing is rated.")
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON document.")
+@click.pass_context
 def run(
+    context: click.Context,
     file: Path,
     out: Path | None,
     seed: str | None,
@@ -66,11 +71,19 @@ def run(
     with store:
         options = RunOptions(folder=folder, tournament_folder=file.absolute().parent, address=address)
         outcome = asyncio.run(EmbeddedRun(store, options).play())
-        if as_json:
-            click.echo(json.dumps(leaderboard_json(store), indent=2))
-        else:
-            print_leaderboard(store, console_for_data())
-    return _finish(outcome, file, folder, strict=strict)
+        with reader_may_leave():
+            if as_json:
+                click.echo(json.dumps(leaderboard_json(store), indent=2))
+            else:
+                print_leaderboard(store, console_for_data())
+        counts = store.slot_counts()
+        has_faults = strict and _has_faults(store)
+    _sum_up(outcome, counts, folder, _resume_command(context, folder))
+    if outcome.failure is not None:
+        raise CommandFailed(outcome.failure, EXIT_FAILED)
+    if outcome.signal is not None:
+        return EXIT_BY_SIGNAL[outcome.signal]
+    return EXIT_BOT_FAULTS if has_faults else 0
 
 
 def _read(file: Path, seed: str | None, *, timed: bool) -> TournamentFile:
@@ -81,6 +94,8 @@ def _read(file: Path, seed: str | None, *, timed: bool) -> TournamentFile:
     except ConfigError as error:
         raise CommandFailed(f"{file}: {error}") from None
     if seed is not None:
+        if not (seed and seed.isprintable()):
+            raise CommandFailed("--seed: allowed is a text that is not empty, without control codes")
         tournament = tournament.with_seed(seed)
     if not timed:
         tournament = replace(tournament, clock=replace(tournament.clock, timed=False))
@@ -123,22 +138,43 @@ def _open(tournament: TournamentFile, out: Path | None, *, resume: bool) -> tupl
         raise CommandFailed(str(error)) from None
 
 
-def _finish(outcome: Outcome, file: Path, folder: Path, *, strict: bool) -> int:
-    """Say what is left to say on stderr, the run's folder last; the exit code."""
+def _has_faults(store: Store) -> bool:
+    """Whether a bot did anything wrong in a session, or let one fail by not being there."""
+    return any(seat.faults for result in store.results() for seat in result.seats) or any(
+        attempt.ending is AttemptEnd.BOTS_ABSENT for attempt in store.attempts()
+    )
+
+
+def _sum_up(outcome: Outcome, counts: SlotCounts, folder: Path, resume_command: str) -> None:
+    """Say what is left to say on stderr, the run's folder last."""
     for line in outcome.remarks:
         click.echo(line, err=True)
+    if counts.void:
+        click.echo(
+            f"{counts.void} of {counts.total} sessions are void: their blocks are neither rated nor averaged",
+            err=True,
+        )
+    quoted = shlex.quote(str(folder))
     click.echo(
         f"Store, replays and bot logs are in {folder}; look at them with\n"
-        f"  kratzen leaderboard {folder}\n"
-        f"  kratzen replay list {folder}\n"
-        f"  kratzen replay show {folder} 1.1",
+        f"  kratzen leaderboard {quoted}\n"
+        f"  kratzen replay list {quoted}\n"
+        f"  kratzen replay show {quoted} 1.1",
         err=True,
     )
-    if outcome.signal is not None:
-        click.echo(f"Interrupted; go on with: kratzen run {file} --out {folder} --resume", err=True)
+    if counts.open:
+        click.echo(f"{counts.open} sessions are left; go on with: {resume_command}", err=True)
     click.echo(str(folder), err=True)
-    if outcome.signal is not None:
-        return EXIT_INTERRUPTED if outcome.signal == "SIGINT" else EXIT_TERMINATED
-    if outcome.failure is not None:
-        raise CommandFailed(outcome.failure, EXIT_FAILED)
-    return EXIT_BOT_FAULTS if strict and outcome.has_faults else 0
+
+
+def _resume_command(context: click.Context, folder: Path) -> str:
+    """The command that goes on: this one with what it was told, for the folder that it took."""
+    words = ["kratzen", "run", str(context.params["file"]), "--out", str(folder), "--resume"]
+    for option in context.command.get_params(context):
+        name = option.name or ""
+        is_default = context.get_parameter_source(name) is ParameterSource.DEFAULT
+        if is_default or name in ("file", "out", "resume"):
+            continue
+        value = context.params[name]
+        words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return shlex.join(words)

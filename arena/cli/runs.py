@@ -1,11 +1,13 @@
 """The folder of a run: where it lies, and its store made from a tournament file or opened again."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from arena.account import create_store, file_of
 from arena.cli.errors import CommandFailed
 from arena.clock import SystemTime
 from arena.config import TournamentFile, tournament_values
-from arena.hosted import create_store, file_of
+from arena.schedule import tournament_seed
 from arena.store import Store
 
 
@@ -46,9 +48,28 @@ def open_run(folder: Path, tournament: TournamentFile) -> Store:
 
 
 def _check_same(kept: TournamentFile, wanted: TournamentFile, folder: Path) -> None:
-    if wanted.tournament.seed is None and kept.tournament.seed is not None:
-        wanted = wanted.with_seed(kept.tournament.seed)
-    if tournament_values(wanted) != tournament_values(kept):
+    kept_seed, seed = kept.tournament.seed, wanted.tournament.seed
+    assert kept_seed is not None, "a run has a seed"
+    if seed is None or tournament_seed(seed) == tournament_seed(kept_seed):
+        wanted = wanted.with_seed(kept_seed)
+    difference = _difference(tournament_values(kept), tournament_values(wanted))
+    if difference is not None:
         raise CommandFailed(
-            f"{folder} is the run of another tournament file or seed: go on with the one it was made from"
+            f"{folder} is the run of another tournament: {difference}; go on with the file and the options "
+            "that it was begun with, or begin a new run"
         )
+
+
+def _difference(kept: Mapping[str, object], wanted: Mapping[str, object]) -> str | None:
+    """The first key whose value is another one, with both; None when there is none."""
+    for key, was in kept.items():
+        value = wanted[key]
+        if isinstance(was, dict) and isinstance(value, dict):
+            inner = _difference(was, value)
+            if inner is not None:
+                return f"{key}.{inner}"
+        elif isinstance(was, list) and was != value:
+            return f"{key} are not the same"
+        elif was != value:
+            return f"{key} was {was!r} and is {value!r}"
+    return None

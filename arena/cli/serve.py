@@ -78,15 +78,18 @@ def serve(
     try:
         with Registry.open(Path(file.data if data is None else data)) as registry:
             log_to(registry.folder / "arena.log")
-            admin = _admin_pass(registry, renewed=new_admin_token)
+            token = new_token() if new_admin_token or registry.admin_hash() is None else None
+            hashed = registry.admin_hash() if token is None else token_hash(token)
+            admin = AdminPass(hashed)
             site = Site(address=address, tls=tls, admin=admin, link=settings.link, door=settings.door)
-            asyncio.run(_serve(site, registry))
+            asyncio.run(_serve(site, registry, token))
     except StoreError as error:
         raise CommandFailed(str(error)) from None
     return 0
 
 
-async def _serve(site: Site, registry: Registry) -> None:
+async def _serve(site: Site, registry: Registry, token: str | None) -> None:
+    """Serve until a signal comes; `token` is the admin token, if it is a new one."""
     stopping = asyncio.Event()
 
     def stop(signal: str) -> None:
@@ -96,6 +99,10 @@ async def _serve(site: Site, registry: Registry) -> None:
 
     with stopped_by_signals(stop):
         async with open_arena(site, registry) as arena:
+            if token is not None:
+                registry.set_admin_hash(token_hash(token))
+                click.echo(f"KRATZEN_ADMIN_TOKEN={token}")
+                click.echo("this is the admin token, which commands need; it is not shown again", err=True)
             click.echo(f"KRATZEN_ADDRESS={arena.address}")
             click.echo(f"the arena keeps bots and tournaments in {registry.folder}", err=True)
             await stopping.wait()
@@ -145,15 +152,3 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
-
-
-def _admin_pass(registry: Registry, *, renewed: bool) -> AdminPass:
-    """Who may administrate; a new token is printed, now and never again."""
-    hashed = registry.admin_hash()
-    if hashed is None or renewed:
-        token = new_token()
-        hashed = token_hash(token)
-        registry.set_admin_hash(hashed)
-        click.echo(f"KRATZEN_ADMIN_TOKEN={token}")
-        click.echo("this is the admin token, which commands need; it is not shown again", err=True)
-    return AdminPass(hashed)

@@ -9,10 +9,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import leaderboard_table, so_far_table
+from arena.cli.tables import leaderboard_table, safe, so_far_table
 from arena.ledger import TournamentState
 from arena.status import BotStatus, Leaderboard, TournamentStatus
-from arena.text import escape
 
 US_PER_SECOND = 1_000_000
 
@@ -24,9 +23,9 @@ def bots_table(bots: Iterable[BotStatus]) -> Table:
         there = "there" if bot.is_there else "away"
         versions = ", ".join([version.version for version in bot.versions if not version.is_revoked])
         table.add_row(
-            _safe(bot.name),
+            safe(bot.name),
             there if bot.revoked_at_us is None else f"revoked {utc_text(bot.revoked_at_us)}",
-            _safe(versions),
+            safe(versions),
             utc_text(bot.registered_at_us),
         )
     return table
@@ -34,16 +33,17 @@ def bots_table(bots: Iterable[BotStatus]) -> Table:
 
 def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
     """All tournaments."""
-    table = _table("id", "name", "state", "sessions", "void", "created")
+    table = _table("id", "name", "state", "sessions", "void", "created", "remark")
     for status in tournaments:
         counts = status.counts
         table.add_row(
-            _safe(status.tournament_id),
-            _safe(status.name),
+            safe(status.tournament_id),
+            safe(status.name),
             status.state.value,
             f"{counts.finished} of {counts.total}",
             str(counts.void),
             utc_text(status.created_at_us),
+            safe(status.failure),
         )
     return table
 
@@ -80,7 +80,7 @@ def status_line(status: TournamentStatus) -> Text:
         parts += [f"{bot.bot} is not there" for bot in status.bots if not (bot.is_there or bot.withdrawn)]
     if status.failure:
         parts.append(status.failure)
-    return _safe(", ".join(parts))
+    return safe(", ".join(parts))
 
 
 def status_values(status: TournamentStatus, board: Leaderboard | None = None) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def _bots_of(status: TournamentStatus) -> Table:
     for bot in status.bots:
         now = "there" if bot.is_there else "away"
         table.add_row(
-            _safe(bot.bot),
+            safe(bot.bot),
             "started here" if bot.is_local else "dials in",
-            _safe(f"withdrawn: {bot.withdrawn}") if bot.withdrawn else now,
+            safe(f"withdrawn: {bot.withdrawn}") if bot.withdrawn else now,
             str(bot.tally.session_count),
             str(bot.tally.strike_count),
         )
@@ -115,8 +115,3 @@ def _table(*columns: str) -> Table:
     for name in columns:
         table.add_column(name)
     return table
-
-
-def _safe(text: str) -> Text:
-    """A text of strangers: no control code is sent, no mark-up is followed."""
-    return Text(escape(text))

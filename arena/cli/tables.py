@@ -2,20 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from arena.ledger import TournamentFacts
 from arena.ratings import Rating
-from arena.results import BlockResult, SessionResult
+from arena.results import BlockResult, SessionResult, SlotCounts
 from arena.standings import Comparison, Estimate, Row, cross_table, leaderboard
 from arena.tally import BotTally
+from arena.text import escape
 
-WIDE = 200
+WIDE: Final = 200
 """Columns for output that is no terminal: nothing is cut that somebody may want to read."""
+
+NAME_WIDTH: Final = 8
+"""A longer name is folded to no less than this where there is little room."""
+
+COLUMN_GAP: Final = 2
+"""What stands between two columns."""
 
 
 class Book(Protocol):
@@ -32,6 +41,9 @@ class Book(Protocol):
 
     def results(self) -> tuple[SessionResult, ...]:
         """Every finished session."""
+
+    def slot_counts(self) -> SlotCounts:
+        """How many sessions are finished, void and still open."""
 
 
 def console_for_data() -> Console:
@@ -53,6 +65,7 @@ def leaderboard_json(book: Book) -> dict[str, Any]:
     return {
         "tournament": facts.name,
         "rated": facts.timed,
+        "sessions": asdict(book.slot_counts()),
         "leaderboard": [asdict(row) for row in rows_of(book)],
         "comparisons": [asdict(pair) for pair in cross_table(book.block_results())],
     }
@@ -60,12 +73,23 @@ def leaderboard_json(book: Book) -> dict[str, Any]:
 
 def print_leaderboard(book: Book, console: Console) -> None:
     """Print the leaderboard, and below it who is how surely better than whom."""
-    console.print(leaderboard_table(rows_of(book)))
+    print_table(leaderboard_table(rows_of(book)), console)
     comparisons = cross_table(book.block_results())
     if comparisons:
-        console.print(comparison_table(comparisons))
+        print_table(comparison_table(comparisons), console)
     if not book.facts().timed:
         console.print("Played without clocks: nothing is rated.")
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print a table of which no figure is ever cut: where there is no room, names are folded, then lines."""
+    for column in table.columns:
+        width = max([cell_len(str(cell)) for cell in (column.header, *column.cells)])
+        column.min_width = min(width, NAME_WIDTH) if column.overflow == "fold" else width
+    narrowest = sum([(column.min_width or 0) + COLUMN_GAP for column in table.columns])
+    if narrowest > console.width:
+        table.width = narrowest
+    console.print(table, crop=False)
 
 
 def leaderboard_table(rows: tuple[Row, ...]) -> Table:
@@ -77,7 +101,7 @@ def leaderboard_table(rows: tuple[Row, ...]) -> Table:
     for row in rows:
         table.add_row(
             str(row.place),
-            row.bot,
+            safe(row.bot),
             f"{row.rating:.2f}",
             estimate_text(row.chips_per_deal),
             str(row.sessions),
@@ -99,8 +123,13 @@ def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
         mean = pair.lead.mean
         if mean is None or mean < 0 or (mean == 0 and pair.bot > pair.opponent):
             continue
-        sure = "-" if pair.better is None else f"{100 * pair.better:.1f} %"
-        table.add_row(pair.bot, pair.opponent, estimate_text(pair.lead), sure, str(pair.lead.blocks))
+        table.add_row(
+            safe(pair.bot),
+            safe(pair.opponent),
+            estimate_text(pair.lead),
+            _sure_text(pair.better),
+            str(pair.lead.blocks),
+        )
     return table
 
 
@@ -114,9 +143,14 @@ def so_far_table(tallies: Mapping[str, BotTally], ante: int) -> Table:
     for bot in sorted(played, key=lambda bot: (-played[bot].antes_per_deal(ante), bot)):
         tally = played[bot]
         table.add_row(
-            bot, f"{tally.antes_per_deal(ante):+.2f}", str(tally.deal_count), str(tally.strike_count)
+            safe(bot), f"{tally.antes_per_deal(ante):+.2f}", str(tally.deal_count), str(tally.strike_count)
         )
     return table
+
+
+def safe(text: str) -> Text:
+    """A text of strangers for a table: no control code is sent, no mark-up is followed."""
+    return Text(escape(text))
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -124,8 +158,8 @@ def estimate_text(estimate: Estimate) -> str:
     if estimate.mean is None:
         return "-"
     if estimate.high is None:
-        return f"{estimate.mean:+.2f}"
-    return f"{estimate.mean:+.2f} ± {estimate.high - estimate.mean:.2f}"
+        return f"{estimate.mean:+z.2f}"
+    return f"{estimate.mean:+z.2f} ± {estimate.high - estimate.mean:.2f}"
 
 
 def _table(title: str, caption: str, *, left: tuple[str, ...], first: str | None = None) -> Table:
@@ -137,8 +171,15 @@ def _table(title: str, caption: str, *, left: tuple[str, ...], first: str | None
     if first is not None:
         table.add_column(first, justify="right")
     for name in left:
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     return table
+
+
+def _sure_text(better: float | None) -> str:
+    """How sure a lead is; nothing is ever quite sure."""
+    if better is None:
+        return "-"
+    return "> 99.9 %" if better > 0.999 else f"{100 * better:.1f} %"
 
 
 def _milliseconds(value: float | None) -> str:

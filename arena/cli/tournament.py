@@ -21,6 +21,7 @@ from arena.cli.tables import console_for_data
 from arena.config import parse_tournament
 from arena.sections import ConfigError
 from arena.status import TournamentStatus
+from arena.text import escape
 
 _id = click.argument("tournament_id", metavar="ID")
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -63,7 +64,7 @@ def create(
     if as_json:
         click.echo(json.dumps(status_values(status), indent=2))
     else:
-        click.echo(status.tournament_id)
+        click.echo(escape(status.tournament_id))
         _say(status)
         if not is_started:
             click.echo(f"start it with: kratzen tournament start {status.tournament_id}", err=True)
@@ -128,15 +129,16 @@ def list_tournaments(address: str, ca: Path | None, *, as_json: bool) -> None:
 def _follow(arena: AdminClient, tournament_id: str, *, as_json: bool) -> int:
     """Show every status until the tournament runs no longer; 1 when it stopped by itself."""
     console = Console(stderr=True, highlight=False)
-    latest = None
+    shown = latest = None
     with Live(console=console, transient=True, auto_refresh=False) as live:
         for latest in arena.watch_tournament(tournament_id):
             if as_json:
                 click.echo(json.dumps(status_values(latest)))
             elif console.is_terminal:
                 live.update(status_picture(latest), refresh=True)
-            else:
-                console.print(status_line(latest))
+            elif shown is None or (latest.state, latest.counts) != (shown.state, shown.counts):
+                console.print(status_line(latest), soft_wrap=True)
+                shown = latest
     return EXIT_FAILED if latest is not None and latest.failure else 0
 
 

@@ -339,8 +339,8 @@ def _play_ended(event: SessionEnded) -> game_pb2.PlayEnded:
 def _session_start(start: SessionStart) -> bot_pb2.SessionStart:
     return bot_pb2.SessionStart(
         session_id=start.session_id,
-        ruleset=_ruleset(start.ruleset),
-        options=_options(start.options),
+        ruleset=ruleset_message(start.ruleset),
+        options=session_options_message(start.options),
         seats=[bot_pb2.SeatLabel(name=label.name, version=label.version) for label in start.seats],
         seat=start.seat,
         clock=_clock(start.clock),
@@ -348,7 +348,8 @@ def _session_start(start: SessionStart) -> bot_pb2.SessionStart:
     )
 
 
-def _ruleset(rules: Ruleset) -> game_pb2.Ruleset:
+def ruleset_message(rules: Ruleset) -> game_pb2.Ruleset:
+    """Rules, every option spelled out."""
     return game_pb2.Ruleset(
         hand_size=rules.hand_size,
         ante=rules.ante,
@@ -380,7 +381,8 @@ def _ruleset(rules: Ruleset) -> game_pb2.Ruleset:
     )
 
 
-def _options(options: SessionOptions) -> game_pb2.SessionOptions:
+def session_options_message(options: SessionOptions) -> game_pb2.SessionOptions:
+    """The frame of a session."""
     return game_pb2.SessionOptions(
         players=options.players,
         stack=options.stack,

@@ -33,13 +33,16 @@ def first_legal(request: Request) -> Action:
 class LinkedBot:
     """A bot on a member's link: answers each request by a script, None meaning not at all."""
 
-    def __init__(self, member: Member, script: Script = first_legal, *, max_sessions: int = 8) -> None:
+    def __init__(
+        self, member: Member, script: Script = first_legal, *, max_sessions: int = 8, version: str = "1"
+    ) -> None:
         self.heard: list[ArenaMessage] = []
         self.most_at_once = 0
         self._at_once = 0
         self._member = member
         self._script = script
         self._max_sessions = max_sessions
+        self._version = version
         self._stream = self._open()
 
     def heard_of(self, kind: type[ArenaMessage]) -> list[ArenaMessage]:
@@ -63,10 +66,10 @@ class LinkedBot:
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
-            loop.call_soon(self._read)
+            loop.call_soon(self.read)
 
         stream = self._member.link.open(wake)
-        hello = Hello(PROTOCOL_VERSION, self._member.name, "1", "", "test", self._max_sessions)
+        hello = Hello(PROTOCOL_VERSION, self._member.name, self._version, "", "test", self._max_sessions)
         self._member.received(stream, hello)
         return stream
 
@@ -79,7 +82,8 @@ class LinkedBot:
             answer = Answer(request.session_id, request.request_id, action)
             self._member.received(self._stream, Answers((answer,)))
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Take in what waits, and answer it."""
         for message in self._member.take_batch(self._stream):
             self.heard.append(message)
             self._count(message)

@@ -64,6 +64,8 @@ class TableTime(ManualTime):
         super().__init__()
         self.stall_us = 0
         self.heartbeat = Heartbeat(0)
+        self._beat_us = BEAT_US
+        """When the next beat is due."""
         self._due: list[tuple[int, int, Callable[[], None]]] = []
 
     def clockwork(self) -> Clockwork:
@@ -86,11 +88,13 @@ class TableTime(ManualTime):
                 return
             self._move_to(at_us)
             heapq.heappop(self._due)[2]()
+            await asyncio.sleep(0)
 
     def _move_to(self, at_us: int) -> None:
-        while self.now_us() + BEAT_US <= at_us:
-            self.advance_us(BEAT_US)
+        while self._beat_us <= at_us:
+            self.advance_us(max(0, self._beat_us - self.now_us()))
             self.heartbeat.beat(self.now_us())
+            self._beat_us = self.now_us() + BEAT_US
         self.advance_us(max(0, at_us - self.now_us()) + self.stall_us)
         self.stall_us = 0
 

@@ -7,10 +7,12 @@ import pytest
 from arena import check
 from arena.check import Checker, Verdict
 from arena.clock import ClockSettings, SystemTime
+from arena.faults import FaultCause
 from arena.lag import Heartbeat, beat_forever
 from arena.lobby import Lobby, Member
 from arena.messages import Goodbye, GoodbyeReason, Rejected, Request
 from arena.runner import Clockwork
+from arena.seats import Gone
 from engine.actions import Action, Bid, DecisionKind
 from tests.arena.bots import LinkedBot, Script, first_legal
 from tests.arena.tables import illegal
@@ -32,9 +34,9 @@ class Present:
 class Returning(LinkedBot):
     """Comes back when it is told to, answers again when it was rejected."""
 
-    def __init__(self, member: Member, script: Script) -> None:
+    def __init__(self, member: Member, script: Script, max_sessions: int) -> None:
         self._asked: dict[str, Request] = {}
-        super().__init__(member, script)
+        super().__init__(member, script, max_sessions=max_sessions)
 
     def on(self, message: object) -> None:
         """React to what is no request."""
@@ -47,15 +49,29 @@ class Returning(LinkedBot):
 
 
 async def verdicts(
-    script: Script | None, *, code: int | None = 0, deterministic: bool = False
+    script: Script | None,
+    *,
+    code: int | None = 0,
+    deterministic: bool = False,
+    max_sessions: int = 8,
+    members: list[Member] | None = None,
+    only: str | None = None,
 ) -> dict[str, Verdict]:
-    """All verdicts, by step, on a bot with this script; no script: on one that never comes."""
+    """All verdicts, by step, on a bot with this script; no script: on one that never comes.
+
+    The bot's member goes into `members`, for a script that needs it. Instead of all steps there is `only`
+    one of them between the first and the last.
+    """
     time = SystemTime()
     heartbeat = Heartbeat(time.now_us())
     beat = asyncio.create_task(beat_forever(heartbeat, time))
     member = Lobby(time, arena_version="0").member("bot")
-    bot = None if script is None else Returning(member, script)
+    if members is not None:
+        members.append(member)
+    bot = None if script is None else Returning(member, script, max_sessions)
     checker = Checker(Present(member, code), Clockwork(time, heartbeat), deterministic=deterministic)
+    if only is not None:
+        checker._steps = (checker.hello, getattr(checker, only), checker.goodbye)
     found = {verdict.step: verdict async for verdict in checker.run()}
     beat.cancel()
     assert bot is None or bot.heard
@@ -121,6 +137,37 @@ async def test_a_bot_that_does_not_end_well_fails_the_last_step(code: int | None
     """Any exit code but 0, or none in time."""
     found = await verdicts(first_legal, code=code)
     assert not found["exit"].passed
+
+
+async def test_determinism_is_not_granted_to_a_bot_that_the_fallback_played_for() -> None:
+    """Two forfeited sessions are alike, and the step fails all the same."""
+    found = await verdicts(illegal, only="determinism")
+    assert not found["determinism"].passed
+    assert "illegal" in found["determinism"].sentence
+
+
+async def test_a_bot_that_plays_one_session_at_a_time_is_asked_for_no_more() -> None:
+    """The step for batches says so."""
+    found = await verdicts(first_legal, max_sessions=1, only="batches")
+    assert found["batches"].passed
+    assert "one session at a time" in found["batches"].sentence
+
+
+@pytest.mark.parametrize(
+    "step", ["every_decision", "batches", "rejection", "late", "repeated", "reconnection", "speed"]
+)
+async def test_a_bot_that_is_gone_is_asked_nothing_more(step: str) -> None:
+    """The step in which it went fails with the reason, and is the last."""
+
+    def leave(request: Request) -> None:
+        members[0].leave_for_good(Gone(FaultCause.EXITED, "exited with code 3"))
+
+    members: list[Member] = []
+    found = await verdicts(leave, members=members, only=step)
+    assert len(found) == 2
+    last = list(found.values())[-1]
+    assert not last.passed
+    assert "exited with code 3" in last.sentence
 
 
 async def test_a_bot_that_never_comes_is_asked_nothing_more() -> None:

@@ -54,6 +54,9 @@ _FINAL_STATUSES: Final = (
 )
 """Statuses that another try would not change."""
 
+_WRONG_NAME: Final = "Hostname Verification Check failed"
+"""What gRPC says when a certificate is trusted, and is another host's."""
+
 _GOOD_ENDS: Final = (
     bot_pb2.GOODBYE_REASON_FINISHED,
     bot_pb2.GOODBYE_REASON_LEFT,
@@ -250,7 +253,9 @@ def _end_by_status(code: grpc.StatusCode, details: str | None, settings: Setting
     proxies = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
     if code is grpc.StatusCode.UNAVAILABLE:
         sentence = f"no arena at {settings.address}: {details or 'no details'}"
-        if proxies and not settings.is_local:
+        if _WRONG_NAME in sentence:
+            sentence = f"the certificate of the arena at {settings.address} is another host's: dial its name"
+        elif proxies and not settings.is_local:
             sentence += f" (by the proxy that {proxies[0]} names)"
     return End(again=code not in _FINAL_STATUSES, well=False, sentence=sentence)
 

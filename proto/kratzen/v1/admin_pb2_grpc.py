@@ -594,7 +594,8 @@ class ReplayServiceServicer(object):
     """
 
     def ListReplays(self, request, context):
-        """Lists the sessions of a tournament, in the order of the schedule.
+        """Lists the sessions of a tournament, in the order of the schedule. Where no admin token is needed,
+        only those whose whole block is over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -224,7 +224,9 @@ class ReplayServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ReplayServiceAsyncStub: ...
     ListReplays: _grpc.UnaryUnaryMultiCallable[_admin_pb2.ListReplaysRequest, _admin_pb2.ListReplaysResponse]
-    """Lists the sessions of a tournament, in the order of the schedule."""
+    """Lists the sessions of a tournament, in the order of the schedule. Where no admin token is needed,
+    only those whose whole block is over.
+    """
     FetchReplay: _grpc.UnaryStreamMultiCallable[_admin_pb2.FetchReplayRequest, _admin_pb2.FetchReplayResponse]
     """Sends the replay of a finished session in pieces. FAILED_PRECONDITION before its whole block is
     over: the block's other sessions have the same cards.
@@ -241,7 +243,9 @@ class ReplayServiceAsyncStub(ReplayServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListReplays: _aio.UnaryUnaryMultiCallable[_admin_pb2.ListReplaysRequest, _admin_pb2.ListReplaysResponse]  # type: ignore[assignment]
-    """Lists the sessions of a tournament, in the order of the schedule."""
+    """Lists the sessions of a tournament, in the order of the schedule. Where no admin token is needed,
+    only those whose whole block is over.
+    """
     FetchReplay: _aio.UnaryStreamMultiCallable[_admin_pb2.FetchReplayRequest, _admin_pb2.FetchReplayResponse]  # type: ignore[assignment]
     """Sends the replay of a finished session in pieces. FAILED_PRECONDITION before its whole block is
     over: the block's other sessions have the same cards.
@@ -261,7 +265,9 @@ class ReplayServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.ListReplaysRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.ListReplaysResponse, _abc.Awaitable[_admin_pb2.ListReplaysResponse]]:
-        """Lists the sessions of a tournament, in the order of the schedule."""
+        """Lists the sessions of a tournament, in the order of the schedule. Where no admin token is needed,
+        only those whose whole block is over.
+        """
 
     @_abc_1.abstractmethod
     def FetchReplay(

@@ -1,0 +1,74 @@
+"""Where output goes: a terminal, a file or a pipe, in whatever encoding and for as long as it is read.
+
+Loaded for every command, `--help` too: only light modules may be imported here.
+"""
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+_ERRORS: Final = "kratzen.plain"
+
+_PLAIN: Final[Mapping[str, str]] = {
+    "±": "+/-",
+    "−": "-",
+    "–": "-",
+    "×": "x",
+    "…": "...",
+    "“": '"',
+    "”": '"',
+    "§": "section ",
+    "♣": "C",
+    "♠": "S",
+    "♥": "H",
+    "♦": "D",
+    "ä": "ae",
+    "ö": "oe",
+    "ü": "ue",
+}
+"""What our own texts have beyond ASCII, for terminals and files that cannot take it."""
+
+
+def write_plainly_where_needed() -> None:
+    """Let stdout and stderr write what their encoding lacks in plain letters, so that nothing ever fails."""
+    codecs.register_error(_ERRORS, _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ERRORS)
+
+
+def drop_stdout() -> None:
+    """Write to nowhere from here on, so that what is still in the buffer can fail no more."""
+    try:
+        out = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        # There is none, it is no file, or it is closed.
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, out)
+    os.close(null)
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """End the block early when nobody reads our output any more, as with `head`; what follows goes on."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit):
+        # rich makes the one out of the other.
+        drop_stdout()
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    odd = error.object[error.start : error.end]
+    return "".join([_PLAIN.get(char) or _escaped(char) for char in odd]), error.end
+
+
+def _escaped(char: str) -> str:
+    return char.encode("ascii", "backslashreplace").decode("ascii")

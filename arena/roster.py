@@ -1,0 +1,174 @@
+"""The bots that are registered with a long-lived arena, while it runs: registry, tokens and links together.
+
+`enrolment` says who may be registered; here that takes effect on who is there.
+"""
+
+import asyncio
+
+import structlog
+
+from arena.account import Account
+from arena.config import TournamentFile
+from arena.enrolment import bar_version, bot_status, enrol, strike_off
+from arena.faults import FaultCause
+from arena.hosted import Premises
+from arena.lobby import Member
+from arena.messages import GoodbyeReason, Hello
+from arena.refusals import Refusal, RefusedError
+from arena.seats import Gone
+from arena.status import BotStatus
+from arena.store import Registry, RegistryBot, Store, StoreError
+
+log = structlog.get_logger()
+
+
+class Roster:
+    """Who may come. Calls that change it are made one after the other."""
+
+    def __init__(self, premises: Premises, registry: Registry) -> None:
+        self._premises = premises
+        self._registry = registry
+        self._names: set[str] = set()
+        """Bots with a valid token."""
+        self._notes: set[asyncio.Task[None]] = set()
+        """What is being written down of bots that came."""
+
+    async def open(self) -> None:
+        """Let in the bots of the registry."""
+        for bot in await self._premises.keep(self._registry.bots):
+            if bot.is_valid:
+                self._let_in(bot)
+        self._premises.lobby.on_joined = self._note_version
+
+    async def close(self) -> None:
+        """Have everything written down."""
+        await asyncio.gather(*self._notes)
+
+    async def add(self, name: str) -> str:
+        """Register a bot; its token.
+
+        Raises:
+            RefusedError: the name is none or is taken.
+        """
+        token = await self._premises.keep(lambda: enrol(self._registry, name, self._now()))
+        # Who came by that name before, if anybody, had been revoked.
+        self._premises.lobby.forget(name)
+        self._let_in(await self._kept(name))
+        return token
+
+    async def revoke(self, name: str, version: str | None) -> str | None:
+        """Let a bot, or one version of it, in no more, and close its stream.
+
+        Returns:
+            Why it is to be withdrawn from what it plays in; None when it came as another version.
+
+        Raises:
+            RefusedError: there is no such bot, or it never came as this version.
+        """
+        premises, registry = self._premises, self._registry
+        if version is None:
+            await premises.keep(lambda: strike_off(registry, name, self._now()))
+            premises.tokens.revoke(name)
+            self._names.discard(name)
+            return _send_away(premises.lobby.member(name), _revoked(name))
+        await premises.keep(lambda: bar_version(registry, name, version, self._now()))
+        member = premises.lobby.member(name)
+        came_as = None if member.hello is None else member.hello.bot_version
+        why = _send_away(member, _revoked(name, version)) if came_as == version else None
+        if why is not None:
+            # Another version of it may come.
+            premises.lobby.forget(name)
+        self._let_in(await self._kept(name))
+        return why
+
+    async def statuses(self) -> tuple[BotStatus, ...]:
+        """All bots that were ever registered, by name."""
+        lobby = self._premises.lobby
+        return tuple(
+            [
+                bot_status(bot, is_there=lobby.member(bot.name).is_there)
+                for bot in await self._premises.keep(self._registry.bots)
+            ]
+        )
+
+    # ------------------------------------------------------------------ for a tournament
+
+    def strangers(self, tournament: TournamentFile) -> tuple[str, ...]:
+        """The bots that are to dial in and cannot.
+
+        Raises:
+            RefusedError: a bot with a command has the name of one that dials in.
+        """
+        for bot in tournament.bots:
+            if bot.command is not None and bot.name in self._names:
+                raise RefusedError(
+                    Refusal.BAD_INPUT,
+                    f"bot {bot.name} has a command in the file, and is registered as one that dials in: "
+                    "give one of the two another name",
+                )
+        return tuple(
+            [bot.name for bot in tournament.bots if bot.command is None and bot.name not in self._names]
+        )
+
+    async def withdraw_revoked(self, store: Store, account: Account) -> Account:
+        """Withdraw the bots that were revoked since a tournament began; what its store says then."""
+        bots = {bot.name: bot for bot in await self._premises.keep(self._registry.bots)}
+        gone = {}
+        for name, (version, _) in account.seen.items():
+            bot = bots.get(name)
+            if bot is None or name in account.withdrawn or name in account.local_names:
+                continue
+            if not bot.is_valid:
+                gone[name] = _revoked(name)
+            elif version in bot.barred_versions:
+                gone[name] = _revoked(name, version)
+
+        def withdraw() -> Account:
+            for name, why in gone.items():
+                store.withdraw(name, why)
+            return Account.of(store)
+
+        return await self._premises.keep(withdraw) if gone else account
+
+    # ------------------------------------------------------------------ inside
+
+    def _now(self) -> str:
+        return self._premises.clockwork.time.utc_text()
+
+    async def _kept(self, name: str) -> RegistryBot:
+        bot = await self._premises.keep(lambda: self._registry.bot(name))
+        assert bot is not None
+        return bot
+
+    def _let_in(self, bot: RegistryBot) -> None:
+        self._premises.lobby.member(bot.name).link.bar(bot.barred_versions)
+        self._premises.tokens.admit(bot.name, bot.token_hash)
+        self._names.add(bot.name)
+
+    def _note_version(self, name: str, hello: Hello) -> None:
+        """Have it written down that a registered bot came as a version of it."""
+        if name not in self._names:
+            return
+        note = asyncio.create_task(self._write_version(name, hello))
+        self._notes.add(note)
+        note.add_done_callback(self._notes.discard)
+
+    async def _write_version(self, name: str, hello: Hello) -> None:
+        try:
+            await self._premises.keep(
+                lambda: self._registry.see_version(name, hello.bot_version, hello.build_digest, self._now())
+            )
+        except StoreError:
+            log.exception("version not written", bot=name)
+
+
+def _send_away(member: Member, why: str) -> str:
+    """Close a bot's stream for good; its open decisions are forfeited at once."""
+    member.close(GoodbyeReason.REVOKED, why)
+    member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
+    return why
+
+
+def _revoked(name: str, version: str | None = None) -> str:
+    which = f"bot {name}" if version is None else f"version {version!r} of bot {name}"
+    return f"{which} was revoked by the organiser"

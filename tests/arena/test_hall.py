@@ -1,0 +1,432 @@
+from pathlib import Path
+
+import pytest
+
+from arena.config import parse_tournament
+from arena.hall import MAX_EVENTS_BEHIND
+from arena.ledger import TournamentState
+from arena.messages import Goodbye, GoodbyeReason
+from arena.refusals import Refusal, RefusedError
+from arena.replay import parse
+from arena.replay_verify import verify
+from arena.results import SlotCounts
+from arena.store import Store, StoreError, StoreLockedError
+from engine.events import DealBegan, SessionEnded
+from engine.view import ActionSeen, DealtSeen, ExchangeSeen
+from tests.arena.bots import LinkedBot
+from tests.arena.halls import FILE, NAMES, Hesitant, TestHall, file_with, last_legal, open_hall
+
+
+def goodbyes(bot: LinkedBot) -> list[GoodbyeReason]:
+    """Why a bot was sent away."""
+    bot.read()
+    return [message.reason for message in bot.heard_of(Goodbye) if isinstance(message, Goodbye)]
+
+
+async def test_a_tournament_is_played_from_entry_to_table(tmp_path: Path) -> None:
+    """Created, started, watched to its end: every slot is finished, the table final, the bots stay."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        bots = [arena.come(name) for name in NAMES]
+        tournament_id = await arena.create()
+        end = await arena.play(tournament_id)
+        assert end.state is TournamentState.FINISHED
+        assert end.counts == SlotCounts(finished=8, void=0, open=0)
+        assert end == await arena.hall.status(tournament_id)
+        board = await arena.hall.leaderboard(tournament_id)
+        assert (board.is_final, board.rated_block_count, len(board.rows)) == (True, 2, 4)
+        assert board.versions == dict.fromkeys(NAMES, "1")
+        assert [goodbyes(bot) for bot in bots] == [[], [], [], []]
+        assert all(bot.is_there and not bot.is_local for bot in end.bots)
+
+
+async def test_watching_counts_up_and_ends(tmp_path: Path) -> None:
+    """Every status of a watched tournament keeps the number of slots, and finished ones never fall."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        for name in NAMES:
+            arena.come(name)
+        tournament_id = await arena.create()
+        (before,) = [status async for status in arena.hall.watch(tournament_id)]
+        assert before.state is TournamentState.CREATED
+        await arena.hall.start(tournament_id)
+        seen = [status async for status in arena.hall.watch(tournament_id)]
+        assert [status.counts.total for status in seen] == [8] * len(seen)
+        finished = [status.counts.finished for status in seen]
+        assert finished == sorted(finished)
+        assert [status.state for status in seen[:-1]] == [TournamentState.RUNNING] * (len(seen) - 1)
+
+
+async def test_tournaments_are_listed_the_newest_first(tmp_path: Path) -> None:
+    """The list has ids of our own, and every tournament once."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        assert [await arena.create(), await arena.create()] == ["1", "2"]
+        assert [entry.tournament_id for entry in await arena.hall.tournaments()] == ["2", "1"]
+
+
+async def test_a_damaged_tournament_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Its line in the list says what is wrong; whoever asks for it is told, too."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        damaged, sound = await arena.create(), await arena.create()
+        (tmp_path / "tournaments" / damaged / "store.sqlite").write_bytes(b"no database at all" * 100)
+        entries = {entry.tournament_id: entry for entry in await arena.hall.tournaments()}
+        assert entries[sound].failure == ""
+        assert "cannot be used" in entries[damaged].failure
+        with pytest.raises(StoreError):
+            await arena.hall.status(damaged)
+
+
+async def test_a_stopped_tournament_goes_on_to_the_same_table(tmp_path: Path) -> None:
+    """Stopped in the middle of its third session and started again, in another arena: the same table."""
+    async with open_hall(tmp_path / "straight") as arena:
+        await arena.register()
+        for name in NAMES:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.play(tournament_id)
+        straight = await arena.hall.leaderboard(tournament_id)
+    async with open_hall(tmp_path / "stopped") as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        stopped = await arena.hall.stop(tournament_id)
+        assert stopped.state is TournamentState.STOPPED
+        assert 0 < stopped.counts.finished < 8
+        assert stopped.counts.open == 8 - stopped.counts.finished
+    async with open_hall(tmp_path / "stopped") as arena:
+        assert (await arena.hall.status(tournament_id)).state is TournamentState.STOPPED
+        for name in NAMES:
+            arena.come(name)
+        assert (await arena.play(tournament_id)).state is TournamentState.FINISHED
+        resumed = await arena.hall.leaderboard(tournament_id)
+    times = {"p50_ms": 0, "p95_ms": 0, "p99_ms": 0}
+    assert [_without(row, times) for row in resumed.rows] == [_without(row, times) for row in straight.rows]
+
+
+def _without(row: object, replaced: dict[str, int]) -> dict[str, object]:
+    return {name: replaced.get(name, getattr(row, name)) for name in row.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+async def test_an_arena_that_was_killed_lists_its_tournament_as_stopped(tmp_path: Path) -> None:
+    """A store that still says "running" is of a tournament that can be gone on with."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        tournament_id = await arena.create()
+    with Store.open(tmp_path / "tournaments" / tournament_id) as store:
+        store.set_state(TournamentState.RUNNING)
+    async with open_hall(tmp_path) as arena:
+        assert (await arena.hall.status(tournament_id)).state is TournamentState.STOPPED
+        assert [entry.state for entry in await arena.hall.tournaments()] == [TournamentState.STOPPED]
+
+
+async def test_closing_the_arena_tells_every_bot_and_what_is_left(tmp_path: Path) -> None:
+    """Bots are told to come back, the running tournament is stopped and named as one to go on with."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(3)
+        bots = [arena.come("alice", hesitant), *[arena.come(name) for name in NAMES[1:]]]
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        watched = aiter(arena.hall.watch(tournament_id))
+        assert (await anext(watched)).state is TournamentState.RUNNING
+        (left,) = await arena.hall.close()
+        assert (left.tournament_id, left.state) == (tournament_id, TournamentState.STOPPED)
+        assert [status.state async for status in watched] == [TournamentState.STOPPED]
+        assert [goodbyes(bot) for bot in bots] == [[GoodbyeReason.STOPPING]] * 4
+        with pytest.raises(RefusedError, match="stopping"):
+            await arena.hall.start(tournament_id)
+
+
+# ------------------------------------------------------------------ who may play
+
+
+async def refused(call: object, refusal: Refusal) -> str:
+    """The sentence that a call is refused with."""
+    with pytest.raises(RefusedError) as caught:
+        await call  # type: ignore[misc]
+    assert caught.value.refusal is refusal
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+async def test_a_bot_that_is_not_registered_is_named(tmp_path: Path) -> None:
+    """A tournament with a stranger can be neither entered nor, after a revocation, started."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register(NAMES[:3])
+        create = arena.hall.create(parse_tournament(file_with()), "")
+        assert "bot dave has no command" in await refused(create, Refusal.NOT_NOW)
+        await arena.register(("dave",))
+        tournament_id = await arena.create()
+        await arena.hall.revoke_bot("dave")
+        assert "kratzen bots add dave" in await refused(arena.hall.start(tournament_id), Refusal.NOT_NOW)
+
+
+async def test_a_command_and_a_token_do_not_go_together(tmp_path: Path) -> None:
+    """A name is either a bot's that dials in or one's that is started here, at any moment."""
+    text = file_with(NAMES[:3]) + '[[bots]]\nname = "dave"\ncommand = "python bot.py"\n'
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        create = arena.hall.create(parse_tournament(text), str(tmp_path))
+        assert "bot dave has a command in the file, and is registered" in await refused(
+            create, Refusal.BAD_INPUT
+        )
+
+
+@pytest.mark.parametrize("folder", ["", "nowhere", "\x1b[2J"])
+async def test_bots_with_a_command_need_their_folder(tmp_path: Path, folder: str) -> None:
+    """A folder that is not on this machine is refused, and shown without control codes."""
+    text = file_with(NAMES[:3]) + '[[bots]]\nname = "dave"\ncommand = "python bot.py"\n'
+    async with open_hall(tmp_path) as arena:
+        await arena.register(NAMES[:3])
+        create = arena.hall.create(parse_tournament(text), folder)
+        assert "is not there" in await refused(create, Refusal.BAD_INPUT)
+
+
+async def test_a_bot_plays_in_one_tournament_at_a_time(tmp_path: Path) -> None:
+    """A second tournament with the same bots is refused while the first one runs, naming bot and id."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(1)
+        for name in NAMES:
+            arena.come(name, hesitant)
+        first, second = await arena.create(), await arena.create()
+        await arena.hall.start(first)
+        await hesitant.stuck.wait()
+        said = await refused(arena.hall.start(second), Refusal.NOT_NOW)
+        assert "bot alice plays in tournament 1" in said
+        assert "is running already" in await refused(arena.hall.start(first), Refusal.NOT_NOW)
+        await arena.hall.stop(first)
+        await arena.hall.start(second)
+        assert (await arena.hall.status(second)).state is TournamentState.RUNNING
+
+
+async def test_what_is_over_or_unknown_is_said(tmp_path: Path) -> None:
+    """A finished tournament is not started, one that does not run is not stopped, an odd id not repeated."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        for name in NAMES:
+            arena.come(name)
+        tournament_id = await arena.create()
+        assert "is not running" in await refused(arena.hall.stop(tournament_id), Refusal.NOT_NOW)
+        await arena.play(tournament_id)
+        assert "finished" in await refused(arena.hall.start(tournament_id), Refusal.NOT_NOW)
+        for unknown in ("2", "", "../1", "\x1b[2J", "1" * 5000):
+            said = await refused(arena.hall.status(unknown), Refusal.UNKNOWN)
+            assert len(said) < 100
+
+
+async def test_a_store_that_is_in_use_is_not_started(tmp_path: Path) -> None:
+    """Another process on the tournament's folder is named; the arena lives on."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        tournament_id = await arena.create()
+        with Store.open(tmp_path / "tournaments" / tournament_id), pytest.raises(StoreLockedError):
+            await arena.hall.start(tournament_id)
+        assert (await arena.hall.status(tournament_id)).state is TournamentState.CREATED
+
+
+# ------------------------------------------------------------------ revoking
+
+
+async def test_revoking_a_bot_closes_its_stream_and_voids_its_slots(tmp_path: Path) -> None:
+    """It is told why, its token is void, the session in flight is forfeited, the rest of its slots void."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(1)
+        alice = arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        assert await arena.hall.revoke_bot("alice") == (tournament_id,)
+        end = await arena.end_of(tournament_id)
+        assert goodbyes(alice) == [GoodbyeReason.REVOKED]
+        assert end.state is TournamentState.FINISHED
+        assert end.counts == SlotCounts(finished=1, void=7, open=0)
+        assert [bot.withdrawn != "" for bot in end.bots] == [True, False, False, False]
+        assert end.counts == (await arena.hall.status(tournament_id)).counts
+        (_, *others) = await arena.hall.bots()
+        assert all(bot.revoked_at_us is None for bot in others)
+        replays = await arena.hall.replays(tournament_id)
+        (finished,) = [replay for replay in replays if replay.is_finished]
+        assert finished.places[finished.bots.index("alice")] == 4
+
+
+async def test_revoking_opens_the_name_for_another_token(tmp_path: Path) -> None:
+    """The old token is not taken any more, a new registration's is, and that bot comes as a new one."""
+    async with open_hall(tmp_path) as arena:
+        tokens = arena.premises.tokens
+        first = await arena.hall.add_bot("alice")
+        assert tokens.bot_of(f"Bearer {first}") == "alice"
+        await arena.hall.revoke_bot("alice")
+        assert tokens.bot_of(f"Bearer {first}") is None
+        second = await arena.hall.add_bot("alice")
+        assert tokens.bot_of(f"Bearer {second}") == "alice"
+        assert goodbyes(arena.come("alice")) == []
+
+
+async def test_who_was_revoked_meanwhile_is_withdrawn_when_a_tournament_goes_on(tmp_path: Path) -> None:
+    """A tournament that began with a bot goes on without it: the bot's open slots are void."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        stopped = await arena.hall.stop(tournament_id)
+        await arena.hall.revoke_bot("alice")
+        end = await arena.play(tournament_id)
+        assert end.counts == SlotCounts(finished=stopped.counts.finished, void=stopped.counts.open, open=0)
+
+
+async def test_a_version_can_be_revoked_alone(tmp_path: Path) -> None:
+    """That version is sent away and not let in again, another one is; both are listed."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        old = arena.come("alice", version="1")
+        await _versions_written(arena)
+        assert await arena.hall.revoke_bot("alice", "1") == ()
+        assert goodbyes(old) == [GoodbyeReason.REVOKED]
+        assert goodbyes(arena.come("alice", version="1")) == [GoodbyeReason.REFUSED]
+        assert goodbyes(arena.come("alice", version="2")) == []
+        await _versions_written(arena)
+        (alice, *_) = await arena.hall.bots()
+        assert alice.is_there
+        assert [(version.version, version.is_revoked) for version in alice.versions] == [
+            ("1", True),
+            ("2", False),
+        ]
+
+
+async def test_a_revoked_version_stays_out_after_a_restart(tmp_path: Path) -> None:
+    """What was revoked is kept in the data folder."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        arena.come("alice", version="1")
+        await _versions_written(arena)
+        await arena.hall.revoke_bot("alice", "1")
+    async with open_hall(tmp_path) as arena:
+        assert goodbyes(arena.come("alice", version="1")) == [GoodbyeReason.REFUSED]
+
+
+async def test_a_tournament_keeps_to_the_version_that_it_began_with(tmp_path: Path) -> None:
+    """Who is there as another version when it goes on is sent away; the right one plays to the end."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        alice = arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        await arena.hall.stop(tournament_id)
+        alice.vanish()
+        other = arena.come("alice", version="2")
+        assert goodbyes(other) == []
+        await arena.hall.start(tournament_id)
+        assert goodbyes(other) == [GoodbyeReason.REFUSED]
+        arena.come("alice", version="1")
+        assert (await arena.end_of(tournament_id)).counts.finished == 8
+        assert goodbyes(arena.come("alice", version="2")) == []
+
+
+async def _versions_written(arena: TestHall) -> None:
+    roster = arena.hall._roster
+    assert roster is not None
+    await roster.close()
+
+
+# ------------------------------------------------------------------ replays
+
+
+async def test_a_replay_is_there_once_its_block_is_over(tmp_path: Path) -> None:
+    """Not while a session of the block is open; then it is the whole session, and it verifies."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(8)
+        arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        replays = await arena.hall.replays(tournament_id)
+        assert [(replay.block, replay.session) for replay in replays] == [
+            (block, session) for block in (1, 2) for session in (1, 2, 3, 4)
+        ]
+        assert replays[0].is_finished
+        assert not replays[0].is_open
+        assert sum(replay.is_playing for replay in replays) == 1
+        said = await refused(arena.hall.replay(tournament_id, "1.1"), Refusal.NOT_NOW)
+        assert "block 1 is still being played" in said
+        await refused(arena.hall.replay(tournament_id, "2.4"), Refusal.UNKNOWN)
+        await arena.hall.stop(tournament_id)
+        arena.come("alice")
+        await arena.play(tournament_id)
+        text = await arena.hall.replay(tournament_id, "1.1")
+        assert verify(text) is None
+        assert parse(text).header.session_id == replays[0].session_id
+        assert all(replay.is_open for replay in await arena.hall.replays(tournament_id))
+
+
+async def test_a_session_is_watched_without_anybodys_cards(tmp_path: Path) -> None:
+    """From the start of the running deal on to the end: no hand, no card laid away, no private exchange."""
+    text = FILE.replace('muss_after = "normal_failure"', 'preset = "salzburg"')
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(2, last_legal)
+        alice = arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name, last_legal)
+        tournament_id = await arena.create(file_with(text=text))
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        (playing,) = [replay for replay in await arena.hall.replays(tournament_id) if replay.is_playing]
+        watched = aiter(arena.hall.watch_session(tournament_id, playing.session_id))
+        events = list(await anext(watched))
+        assert isinstance(events[0], DealBegan)
+        hesitant.go_on(alice)
+        async for more in watched:
+            events += more
+        assert isinstance(events[-1], SessionEnded)
+        assert {type(event) for event in events} >= {DealtSeen, ActionSeen, ExchangeSeen}
+        for event in events:
+            if isinstance(event, DealtSeen):
+                assert event.hand == ()
+        await arena.end_of(tournament_id)
+        said = await refused(
+            anext(arena.hall.watch_session(tournament_id, playing.session_id)), Refusal.NOT_NOW
+        )
+        assert "being played" in said
+
+
+async def test_a_watcher_who_does_not_keep_up_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a number of events behind, the watching ends with the reason."""
+    assert MAX_EVENTS_BEHIND > 100
+    monkeypatch.setattr("arena.hall.MAX_EVENTS_BEHIND", 3)
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(2)
+        for name in NAMES:
+            arena.come(name, hesitant)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        (playing,) = [replay for replay in await arena.hall.replays(tournament_id) if replay.is_playing]
+        watched = anext(arena.hall.watch_session(tournament_id, playing.session_id))
+        await refused(watched, Refusal.TOO_SLOW)

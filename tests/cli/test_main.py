@@ -1,0 +1,118 @@
+"""How every command ends: a sentence and a code, whatever becomes of its output."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.cli import run
+from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
+from arena.cli.main import COMMANDS, exit_code
+from arena.cli.output import write_plainly_where_needed
+from tests.cli.calling import kratzen, make_run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run."""
+    return make_run(tmp_path_factory.mktemp("cli") / "run")
+
+
+def output_commands(folder: Path) -> list[list[str]]:
+    """Commands that print much, some through tables, some line by line."""
+    return [
+        ["leaderboard", str(folder)],
+        ["leaderboard", str(folder), "--json"],
+        ["replay", "list", str(folder)],
+        ["replay", "show", str(folder), "1.1", "--suits", "french"],
+        ["replay", "export", str(folder), "1.1"],
+        ["rules", "show", "salzburg"],
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    """`--help` ends well and shows a call."""
+    done = kratzen(command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert "Example: kratzen" in done.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["nope"], ["run"], ["leaderboard"], ["replay", "show"], ["run", "x", "--nope"]],
+    ids=" ".join,
+)
+def test_a_call_that_cannot_be_is_told_on_stderr(arguments: list[str]) -> None:
+    """Exit code 2, and nothing on stdout."""
+    done = kratzen(*arguments)
+    assert (done.code, done.out) == (EXIT_USAGE, "")
+    assert "Error: " in done.err
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_reader_that_went_away_is_no_failure(
+    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A broken pipe, as `head` leaves it, ends every command quietly with code 0."""
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w", encoding="utf-8") as stdout:  # noqa: PTH123  it has no path
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert exit_code(output_commands(folder)[number]) == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_disk_that_is_full_is_told_in_a_sentence(
+    number: int, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Output that cannot be written is a failure with the system's reason, and no traceback."""
+    with Path("/dev/full").open("w", encoding="utf-8") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert exit_code(output_commands(folder)[number]) == EXIT_FAILED
+    assert capfd.readouterr().err == "kratzen: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "arguments", "told"),
+    [
+        ("ascii", ["leaderboard"], "+0.00 +/- 0.00"),
+        ("cp1252", ["leaderboard"], "+0.00 ± 0.00"),
+        ("cp1252", ["replay", "show", "1.1", "--suits", "french"], "trumps are "),
+    ],
+)
+def test_no_encoding_of_the_output_is_too_small(
+    encoding: str, arguments: list[str], told: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the encoding lacks is written in plain letters (W04)."""
+    with io.TextIOWrapper(io.BytesIO(), encoding=encoding) as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        write_plainly_where_needed()
+        at = 2 if arguments[0] == "replay" else 1
+        assert exit_code([*arguments[:at], str(folder), *arguments[at:]]) == 0
+        stdout.flush()
+        assert isinstance(stdout.buffer, io.BytesIO)
+        assert told in stdout.buffer.getvalue().decode(encoding)
+
+
+def test_control_codes_in_an_argument_do_not_reach_the_terminal() -> None:
+    """A file name with an escape sequence is shown escaped (X06)."""
+    done = kratzen("run", "x\x1b[31m.toml")
+    assert done.code == EXIT_USAGE
+    assert "\x1b" not in done.err
+    assert r"x\x1b[31m.toml" in done.err
+
+
+def test_ctrl_c_before_anything_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 130 and one word."""
+
+    def interrupted(text: bytes) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "parse_tournament", interrupted)
+    done = kratzen("run", __file__)
+    assert done.code == EXIT_INTERRUPTED
+    assert done.err.split() == ["kratzen:", "interrupted"]

@@ -1,0 +1,101 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from arena.cli.status_tables import (
+    bots_table,
+    print_status,
+    status_line,
+    status_picture,
+    status_values,
+    tournaments_table,
+)
+from arena.ledger import TournamentState
+from arena.results import SlotCounts
+from arena.status import BotStanding, BotStatus, Leaderboard, TournamentStatus, VersionStatus
+from arena.tally import BotTally
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;title\x07",
+    "\x1b]8;;http://example.com\x1b\\link",
+    "[bold red]mark-up[/]",
+    "[link=http://example.com]x[/link]",
+    "a\u202egnp.exe",
+    "\x9b31m\u200b\x00",
+    "new\nline\rand\ttab",
+)
+
+
+def printed(*things: object) -> str:
+    """What a terminal gets."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=300, highlight=False, no_color=True)
+    for thing in things:
+        console.print(thing)
+    return file.getvalue()
+
+
+def is_harmless(text: str) -> bool:
+    """Whether nothing but printable characters and ends of lines is in it, styles of tables aside."""
+    for style in ("\x1b[1m", "\x1b[0m", "\x1b[2m", "\x1b[3m", "\x1b[1;3m", "\x1b[2;3m"):
+        text = text.replace(style, "")
+    return all(char.isprintable() or char == "\n" for char in text)
+
+
+def status(text: str) -> TournamentStatus:
+    """A status with a text wherever a text of others can be."""
+    tally = BotTally(session_count=1, deal_count=1, chips=1, strike_count=0)
+    return TournamentStatus(
+        tournament_id=text,
+        name=text,
+        state=TournamentState.RUNNING,
+        created_at_us=0,
+        counts=SlotCounts(finished=1, void=1, open=1),
+        ante=10,
+        failure=text,
+        bots=tuple(
+            [
+                BotStanding(bot=text, is_local=True, is_there=False, withdrawn=withdrawn, tally=tally)
+                for withdrawn in ("", text)
+            ]
+        ),
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_control_code_of_others_reaches_the_terminal(text: str) -> None:
+    """Names, versions, reasons: shown escaped, with mark-up as it was written (X06)."""
+    version = VersionStatus(version=text, build_digest=text, first_seen_at_us=0, is_revoked=False)
+    bot = BotStatus(
+        name=text, registered_at_us=0, revoked_at_us=None, is_there=True, versions=(version, version)
+    )
+    shown = printed(bots_table([bot]), tournaments_table([status(text)]), status_line(status(text)))
+    assert is_harmless(shown)
+    if text.isprintable():
+        assert shown.count(text) >= 6
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_pictures_are_harmless_too(text: str) -> None:
+    """What is drawn again and again, and the whole status."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=300, highlight=False, no_color=True)
+    board = Leaderboard(rows=(), versions={}, rated_block_count=0, is_final=False, is_timed=False)
+    print_status(status(text), board, console)
+    console.print(status_picture(status(text)))
+    assert is_harmless(file.getvalue())
+
+
+def test_a_status_says_what_matters() -> None:
+    """State, sessions, void ones, who is missing, and why it stopped."""
+    line = status_line(status("x")).plain
+    assert line == "tournament x (x): running, 1 of 3 sessions, 1 void, x is not there, x"
+
+
+def test_statuses_are_json() -> None:
+    """Everything in a status can be written, and is under its own name."""
+    values = json.loads(json.dumps(status_values(status("x"))))
+    assert (values["state"], values["counts"]) == ("running", {"finished": 1, "void": 1, "open": 1})
+    assert values["bots"][0]["tally"]["chips"] == 1
