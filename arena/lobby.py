@@ -6,6 +6,7 @@ it carries what a link reports to whoever waits for it. It knows asyncio, not gR
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import assert_never
 
 from arena.clock import Time
@@ -337,10 +338,9 @@ class Lobby:
     async def wait_for(self, names: Iterable[str], timeout_s: float) -> tuple[str, ...]:
         """Wait until all these bots are there or gone, at most `timeout_s` seconds; the absent ones."""
         members = [self.member(name) for name in names]
-        waits = [asyncio.ensure_future(member.there.wait()) for member in members]
-        try:
-            await asyncio.wait(waits, timeout=timeout_s)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                # One that was there may be away again by the time the last one comes.
+                while away := [member for member in members if not member.there.is_set()]:
+                    await away[0].there.wait()
         return tuple([member.name for member in members if not member.is_there])

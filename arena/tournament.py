@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import structlog
@@ -119,6 +120,8 @@ class Tournament:
         self._absences: Counter[str] = Counter()
         self._withdrawn: set[str] = set()
         self._running: dict[asyncio.Task[None], SlotEntry] = {}
+        self._breakable: set[asyncio.Task[None] | None] = set()
+        """Those of them that a stop may break off: they have nothing to write down yet."""
         self._tables: dict[tuple[int, int], Referee] = {}
         """The referees of the sessions that are being played, by block and session."""
         self._stopping = asyncio.Event()
@@ -224,7 +227,7 @@ class Tournament:
         """Give what is in flight a moment, then break it off."""
         if self._running:
             await asyncio.wait(self._running, timeout=self._stop_grace_s)
-            for task in self._running:
+            for task in self._running.keys() & self._breakable:
                 task.cancel()
             await asyncio.wait(self._running)
             self._collect()
@@ -233,27 +236,35 @@ class Tournament:
 
     async def _attempt(self, slot: SlotEntry, offered_us: int) -> None:
         """Try to play a slot once, and have what came of it kept."""
+        task = asyncio.current_task()
+        self._breakable.add(task)
         self._attempts[slot.block, slot.session] += 1
         started_at = self._clockwork.time.utc_text()
         ending, why = AttemptEnd.ARENA_ERROR, ""
         runner: SessionRunner | None = None
+        played: Played | None = None
         try:
             absent = await self._lobby.wait_for(slot.seating, self._join_left_s(offered_us))
-            if len(absent) > 1:
-                ending, why = AttemptEnd.BOTS_ABSENT, f"not there: {', '.join(absent)}"
+            missing = [name for name in absent if self._lobby.member(name).gone is None]
+            if len(missing) > 1:
+                ending, why = AttemptEnd.BOTS_ABSENT, f"not there: {', '.join(missing)}"
             else:
                 runner, referee = await self._sit_down(slot, started_at)
                 self._forfeit_absent(slot, referee, absent)
                 played = await runner.play()
-                await self._keep(lambda: self._ledger.record_session(played.result, played.replay))
+                self._breakable.discard(task)
+                record = partial(self._ledger.record_session, played.result, played.replay)
+                await self._keep(record)
                 ending = AttemptEnd.FINISHED
-                await self._finish(slot, runner, played)
-                return
         except asyncio.CancelledError:
             ending, why = AttemptEnd.OPERATOR_STOP, "the arena was stopped"
         except Exception as error:
             log.exception("session failed", slot=slot_label(slot.block, slot.session))
             ending, why = AttemptEnd.ARENA_ERROR, f"{type(error).__name__}: {error}"
+        self._breakable.discard(task)
+        if runner is not None and played is not None and ending is AttemptEnd.FINISHED:
+            await self._finish(slot, runner, played)
+            return
         if runner is not None:
             runner.close(ending)
         await self._record_failed(slot, ending, why, started_at)

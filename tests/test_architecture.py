@@ -30,7 +30,7 @@ LAYERS: Final = (
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
     ("small", "arena", "config sections seats messages commitment text ledger tally status"),
     ("small", "arena", "door refusals address"),
-    ("session", "engine", "session view notation fallback"),
+    ("session", "engine", "session view imagine notation fallback"),
     ("deal", "engine", "deal"),
     ("parts", "engine", "trick pot pack actions events"),
     ("words", "engine", "cards rules errors"),

@@ -26,6 +26,8 @@ blocks_per_group = 2
 muss_after = "normal_failure"
 [session]
 deals = 3
+[clock]
+move_ms = 20_000 # However busy the machine is, no bot is late, and none plays otherwise for fear of that.
 """
 
 KRATZEN = Path(sys.executable).with_name("kratzen")

@@ -3,6 +3,7 @@
 What it is put together from is `building`'s; here is only what a single run has of its own.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -17,10 +18,11 @@ from arena.cli.logs import log_to
 from arena.cli.progress import RunProgress
 from arena.cli.signals import stopped_by_signals
 from arena.hosted import Entry, HostedTournament
-from arena.ledger import TournamentState
+from arena.ledger import Attempt, TournamentState
 from arena.local_bots import GivenUp
 from arena.messages import GoodbyeReason
 from arena.refusals import RefusedError
+from arena.results import AttemptEnd
 from arena.schedule import slot_label
 from arena.store import Store, StoreError
 
@@ -49,13 +51,11 @@ class Outcome:
 
     Attributes:
         signal: the signal that stopped it, or None.
-        has_faults: whether a bot got a strike.
         failure: why it could not go on, or None.
         remarks: what its user should know, a line each.
     """
 
     signal: str | None = None
-    has_faults: bool = False
     failure: str | None = None
     remarks: list[str] = field(default_factory=list)
 
@@ -117,14 +117,22 @@ class EmbeddedRun:
 
     def _sum_up(self, hosted: HostedTournament, progress: RunProgress) -> None:
         outcome = self._outcome
-        outcome.has_faults = hosted.account.tally.strike_count > 0
         outcome.failure = hosted.failure or None
         outcome.remarks += hosted.restart_remarks
-        for attempt in progress.failed_attempts:
-            label = slot_label(attempt.block, attempt.session)
-            outcome.remarks.append(
-                f"attempt {attempt.attempt} at {label}: {attempt.ending.sentence} {attempt.why}".rstrip()
-            )
+        outcome.remarks += _failures(progress.failed_attempts)
+
+
+def _failures(attempts: Iterable[Attempt]) -> list[str]:
+    """A line for every reason for which attempts failed, with the slots that it hit."""
+    slots: dict[tuple[AttemptEnd, str], list[str]] = {}
+    for attempt in attempts:
+        labels = slots.setdefault((attempt.ending, attempt.why), [])
+        labels.append(slot_label(attempt.block, attempt.session))
+    return [
+        f"{len(labels)} attempts without a result ({', '.join(dict.fromkeys(labels))}): "
+        f"{ending.sentence} {why}".rstrip()
+        for (ending, why), labels in slots.items()
+    ]
 
 
 def _say_goodbye(arena: OpenArena, state: TournamentState) -> None:

@@ -7,14 +7,15 @@ module with gRPC, the database or tables may be imported here.
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
-from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, CommandFailed
+from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE, CommandFailed
 from arena.cli.output import drop_stdout, write_plainly_where_needed
 from arena.text import escape
 
@@ -80,7 +81,21 @@ def kratzen() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
     write_plainly_where_needed()
-    sys.exit(exit_code(arguments))
+    code = exit_code(arguments)
+    if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+        _leave_at_once(code)
+    sys.exit(code)
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    """End the process as it is: what is to be kept is kept by now, and every folder and stream is closed.
+
+    To tidy up takes an interpreter a second on a busy machine, of the five that a stop has.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def exit_code(arguments: Sequence[str] | None = None) -> int:

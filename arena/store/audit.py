@@ -5,6 +5,7 @@ from arena.record import ReplayEnd, SessionHeader
 from arena.replay import parse_ends
 from arena.replay_lines import ReplayError
 from arena.replay_verify import verify
+from arena.schedule import block_seed
 from arena.store.errors import DamagedFrameError
 from arena.store.parts import read_bytes
 from arena.store.reader import SessionEntry, StoreReader
@@ -20,7 +21,7 @@ def check_session(store: StoreReader, entry: SessionEntry) -> str | None:
     except DamagedFrameError as error:
         line = _line_at_fault(store, entry)
         return f"{error}; {line}" if line else str(error)
-    wrong = _difference(text) or _against_store(*parse_ends(text), entry)
+    wrong = _difference(text) or _against_store(*parse_ends(text), entry, store.facts().seed)
     return f"{entry.where}: {wrong}" if wrong else None
 
 
@@ -40,11 +41,14 @@ def _line_at_fault(store: StoreReader, entry: SessionEntry) -> str | None:
         return None
 
 
-def _against_store(header: SessionHeader, end: ReplayEnd, entry: SessionEntry) -> str | None:
+def _against_store(
+    header: SessionHeader, end: ReplayEnd, entry: SessionEntry, tournament_seed: bytes
+) -> str | None:
     """What a true replay says otherwise than the store."""
     result = entry.result
     pairs: list[tuple[str, object, object]] = [
         ("block", result.block, header.block),
+        ("seed of the block", block_seed(tournament_seed, result.block).hex(), end.seed.hex()),
         ("session", result.session, header.session),
         ("session id", result.session_id, header.session_id),
         ("attempt", entry.attempt, header.attempt),

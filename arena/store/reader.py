@@ -33,7 +33,7 @@ from arena.store.database import DATABASE_NAME, open_reader, transaction
 from arena.store.errors import DamagedFrameError, StoreError
 from arena.store.parts import FramePlace, part_name, read_bytes
 
-_LABEL: Final = re.compile(r"([0-9]+)\.([0-9]+)")
+_LABEL: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _ID_PREFIX: Final = re.compile(r"[0-9a-f]{1,32}")
 
 

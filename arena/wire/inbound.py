@@ -50,9 +50,7 @@ def decode(data: bytes) -> BotMessage:
         request = bot_pb2.PlayRequest.FromString(data)
     except DecodeError:
         shown = data[:SHOWN_BYTES].hex(" ") + (" ..." if len(data) > SHOWN_BYTES else "")
-        raise WireError(
-            f"the {len(data)} bytes received are no PlayRequest of kratzen.v1: {shown}"
-        ) from None
+        raise WireError(f"the {len(data)} bytes received are no PlayRequest of kratzen.v1: {shown}") from None
     kind = request.WhichOneof("message")
     match kind:
         case "answers":

@@ -108,6 +108,7 @@ class MemoryLedger:
         self.states: list[TournamentState] = []
         self.withdrawn: dict[str, str] = {}
         self.fail_next: Exception | None = None
+        self.before_writing: Callable[[], None] = lambda: None
         self._slots = {(slot.block, slot.session): slot.seating for block in blocks for slot in block.slots}
         self._void: set[tuple[int, int]] = set()
 
@@ -132,6 +133,7 @@ class MemoryLedger:
 
     def record_session(self, result: SessionResult, replay: bytes) -> bool:
         """Count a result."""
+        self.before_writing()
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise error
@@ -142,6 +144,7 @@ class MemoryLedger:
 
     def record_attempt(self, attempt: Attempt) -> SlotState:
         """Count an attempt."""
+        self.before_writing()
         place = (attempt.block, attempt.session)
         self.attempt_ends.setdefault(place, []).append(attempt.ending)
         return self.state(place)

@@ -13,7 +13,7 @@ from arena.record import DecisionRecord, SeatInfo, SessionHeader, StrayAnswer
 from arena.referee import Referee, Timing
 from arena.replay import Replay, ReplayWriter
 from arena.results import SeatResult, SessionResult
-from arena.schedule import session_id
+from arena.schedule import block_seed, session_id
 from engine.cards import CARD_TEXTS
 from engine.rules import make_ruleset, make_session_options
 
@@ -36,6 +36,8 @@ class Table:
     attempt: int = 1
     fault_rate: float = 0.1
     absent: int | None = None
+    tournament_seed: bytes | None = None
+    """The tournament that the session is a part of; without one it has a seed of its own."""
 
 
 LIVELY = Table(
@@ -60,7 +62,10 @@ def play(table: Table) -> PlayedSession:
     """Play a session to its end; the same table gives the same session."""
     play_draws = random.Random(table.play_seed)  # noqa: S311 - repeatable on purpose
     time_draws = random.Random(table.time_seed)  # noqa: S311 - likewise
-    seed = sha256(f"{table.block} {table.play_seed}".encode()).digest()
+    if table.tournament_seed is None:
+        seed = sha256(f"{table.block} {table.play_seed}".encode()).digest()
+    else:
+        seed = block_seed(table.tournament_seed, table.block)
     nonce = sha256(f"{table.block}.{table.session}".encode()).digest()
     referee = Referee(_header(table, seed, nonce), seed, nonce)
     if table.absent is not None:

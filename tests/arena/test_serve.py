@@ -283,6 +283,14 @@ def test_options_come_before_variables_and_these_before_the_file(here: Here) -> 
         assert said.startswith("kratzen: of-option is in use")
 
 
+def test_limits_come_from_options_variables_and_the_file(here: Here) -> None:
+    """Whoever names a limit that is none is told, wherever that was."""
+    said = "unknown key limits.max_stream: did you mean max_streams?"
+    assert said in here.refused("serve", KRATZEN_LIMITS="max_streams=9 max_stream=9")
+    (here.folder / "kratzen.toml").write_text("[limits]\nmax_stream = 9\n")
+    assert here.refused("serve") == f"kratzen: kratzen.toml: {said}\n"
+
+
 def test_the_admin_token_is_printed_once(tmp_path: Path) -> None:
     """A second start prints none; with --new-admin-token the old one is void."""
     with served(tmp_path) as arena:

@@ -52,7 +52,13 @@ CREATED_AT = "2026-11-29T09:59:00+00:00"
 @cache
 def played(slot: Slot, *, play_seed: int = 1, time_seed: int = 1) -> PlayedSession:
     """The session of a slot; other times change nothing in its play."""
-    table = Table(seating=slot.seating, block=slot.block, session=slot.session, deals=1)
+    table = Table(
+        seating=slot.seating,
+        block=slot.block,
+        session=slot.session,
+        deals=1,
+        tournament_seed=TOURNAMENT_SEED,
+    )
     return play(replace(table, play_seed=play_seed, time_seed=time_seed))
 
 
@@ -249,7 +255,9 @@ def test_attempts_before_the_result_are_kept(store: Store) -> None:
     """A slot that was played again names the attempt that counts, in store and replay (known fault S18)."""
     slot = SLOTS[0]
     store.record_attempt(failed(slot, 1, AttemptEnd.OPERATOR_STOP))
-    session = play(Table(seating=slot.seating, block=1, session=1, attempt=2))
+    session = play(
+        Table(seating=slot.seating, block=1, session=1, attempt=2, tournament_seed=TOURNAMENT_SEED)
+    )
     store.record_session(session.result, session.text)
     (entry,) = store.sessions()
     assert entry.attempt == 2
@@ -420,11 +428,14 @@ RECORDER = """
 import sys
 from pathlib import Path
 from arena.store import Store
-from tests.arena.sessions import Table, play
+from tests.arena.sessions import TOURNAMENT_SEED, Table, play
 with Store.open(Path(sys.argv[1])) as store:
     for slot in store.slots():
         if slot.state == "open":
-            table = Table(seating=slot.seating, block=slot.block, session=slot.session, deals=1)
+            table = Table(
+                seating=slot.seating, block=slot.block, session=slot.session, deals=1,
+                tournament_seed=TOURNAMENT_SEED,
+            )
             session = play(table)
             assert store.record_session(session.result, session.text)
             print(f"{slot.block}.{slot.session}", flush=True)
@@ -719,3 +730,21 @@ def test_times_are_utc_microseconds() -> None:
     assert utc_us("2026-11-29T10:00:00.250+00:00") % 1_000_000 == 250_000
     with pytest.raises(ValueError, match="no offset"):
         utc_us("2026-11-29T10:00:00")
+
+
+def test_session_with_other_cards_than_its_block_is_found(tmp_path: Path) -> None:
+    """A true replay of another seed is told from the one that the tournament's seed asks for."""
+    slot = SLOTS[0]
+    foreign = play(Table(seating=slot.seating, block=slot.block, session=slot.session, deals=1))
+    with create(tmp_path) as store:
+        store.record_session(foreign.result, foreign.text)
+        (entry,) = store.sessions()
+        wrong = check_session(store, entry)
+    assert wrong is not None
+    assert "seed of the block" in wrong
+
+
+def test_label_with_a_number_beyond_all_bounds_is_no_session(tmp_path: Path) -> None:
+    """It is refused in a sentence like any other that is not there."""
+    with create(tmp_path) as store, pytest.raises(StoreError):
+        store.find("99999999999999999999.1")

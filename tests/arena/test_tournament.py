@@ -1,5 +1,6 @@
 """A tournament over links without a wire: what is handed out, kept, told and played again."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -164,6 +165,17 @@ async def test_a_bot_that_has_gone_for_good_forfeits_at_once_as_exited(hall: Hal
     assert hall.states() == {SlotState.FINISHED: 8}
 
 
+async def test_bots_that_have_gone_for_good_forfeit_however_many_they_are(hall: Hall) -> None:
+    """Two crashed bots do not void the others' sessions: both forfeit as exited, nobody is waited for."""
+    hall.bots()
+    for name in ("b", "c"):
+        hall.lobby.member(name).leave_for_good(Gone(FaultCause.EXITED, "exited with code 1"))
+    await hall.tournament(join_ms=10**9, sessions_at_once=1).run()
+    assert hall.states() == {SlotState.FINISHED: 8}
+    forfeiters = {seat.bot for result in hall.ledger.recorded for seat in result.seats if seat.forfeited}
+    assert forfeiters == {"b", "c"}
+
+
 async def test_a_bot_that_goes_for_good_while_it_owes_an_answer_forfeits(hall: Hall) -> None:
     """The session goes on at once and ends with its result."""
     hall.bots(("a", "b", "d"))
@@ -231,6 +243,33 @@ async def test_a_stopped_tournament_goes_on_to_the_same_results(hall: Hall) -> N
     other.bots()
     await other.tournament().run()
     assert chips_of(hall.ledger) == chips_of(straight)
+
+
+@pytest.mark.parametrize("ending", [AttemptEnd.FINISHED, AttemptEnd.BOTS_ABSENT])
+async def test_a_stop_breaks_off_nothing_that_is_being_written_down(hall: Hall, ending: AttemptEnd) -> None:
+    """A result, or a failed attempt, that is on its way to the disk when the grace ends counts once."""
+    hall.bots(NAMES if ending is AttemptEnd.FINISHED else NAMES[:2])
+    tournament = hall.tournament(sessions_at_once=1)
+    loop = asyncio.get_running_loop()
+
+    def stop_and_wait() -> None:
+        loop.call_soon_threadsafe(tournament.stop)
+        # The loop comes round twice while this thread holds the write: the stop and the end of the grace.
+        for _ in range(20):
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+
+    hall.ledger.before_writing = stop_and_wait
+    assert await tournament.run() is TournamentState.STOPPED
+    assert list(hall.ledger.attempt_ends.values()) == [[ending]]
+    assert len(hall.finished) + len(hall.failed) == 1
+
+
+async def test_a_tournament_with_nothing_open_is_finished_at_once(hall: Hall) -> None:
+    """Nobody is waited for."""
+    hall.bots()
+    await hall.tournament().run()
+    assert await hall.tournament(join_ms=10**9).run() is TournamentState.FINISHED
+    assert len(hall.ledger.recorded) == 8
 
 
 def chips_of(ledger: MemoryLedger) -> dict[tuple[int, int], list[tuple[str, int]]]:

@@ -71,6 +71,7 @@ def finish(store: Store, sessions: int, *, fault_rate: float = 0.0, absent: int 
             attempt=slot.attempts + 1,
             fault_rate=fault_rate,
             absent=absent,
+            tournament_seed=store.facts().seed,
         )
         played = play(table)
         store.record_session(played.result, played.text)
