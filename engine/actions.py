@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations, pairwise
 from math import comb
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from engine.cards import PACK_SIZE, Card, Seat, Suit
 
@@ -96,6 +96,9 @@ ListedAction: TypeAlias = NameTrump | Bid | Declare | Play
 PLAYS: Final = tuple(Play(card) for card in range(PACK_SIZE))
 """The one `Play` of every card, by index."""
 
+BIDS: Final = {contract: Bid(contract) for contract in Contract}
+DECLARES: Final = {call: Declare(call) for call in Call}
+
 KINDS: Final[dict[type[Action], DecisionKind]] = {
     NameTrump: DecisionKind.TRUMP,
     Bid: DecisionKind.BID,
@@ -106,9 +109,13 @@ KINDS: Final[dict[type[Action], DecisionKind]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Listed:
-    """Legal answers that are listed one by one, in canonical order."""
+    """Legal answers that are listed one by one, in canonical order.
+
+    Nobody changes one. It is not frozen because one is made for nearly every card that is
+    played, and that would double the time it takes.
+    """
 
     kind: DecisionKind
     actions: tuple[ListedAction, ...]
@@ -121,6 +128,14 @@ class Listed:
 
     def __contains__(self, action: object) -> bool:
         return action in self.actions
+
+    def sole(self) -> Action | None:
+        """The one answer that is legal; None when there are more."""
+        return self.actions[0] if len(self.actions) == 1 else None
+
+
+SOLE_PLAYS: Final = tuple([Listed(DecisionKind.PLAY, (play,)) for play in PLAYS])
+"""For every card, by index, the legal answers when it alone may be played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,11 @@ class Subsets:
     def __len__(self) -> int:
         return sum(comb(len(self.hand), size) for size in range(self.least, self.most + 1))
 
+    def sole(self) -> Action | None:
+        """The one answer that is legal; None when there are more."""
+        is_sole = self.least == self.most and self.most in (0, len(self.hand))
+        return next(iter(self)) if is_sole else None
+
     def __contains__(self, action: object) -> bool:
         if not isinstance(action, Exchange | Discard) or KINDS[type(action)] is not self.kind:
             return False
@@ -159,8 +179,7 @@ class Subsets:
 Legal: TypeAlias = Listed | Subsets
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """One question: which seat is asked, and what it may answer. Never fewer than two answers."""
 
     seat: Seat

@@ -46,6 +46,8 @@ RANK_LETTERS: Final = "789TUOKA"
 CARD_TEXTS: Final[tuple[str, ...]] = (*(s + r for s in SUIT_LETTERS for r in RANK_LETTERS), "S6")
 """The canonical text of every card, by index."""
 
+_SUITS: Final = (*[suit for suit in Suit for _ in Rank], None)
+_RANKS: Final = (*[rank for _ in Suit for rank in Rank], None)
 _CARDS: Final = {text: card for card, text in enumerate(CARD_TEXTS)}
 
 
@@ -56,12 +58,12 @@ def card_of(suit: Suit, rank: Rank) -> Card:
 
 def suit_of(card: Card) -> Suit | None:
     """The suit printed on a card; None for the Weli, which is only ever a trump."""
-    return None if card == WELI else Suit(card >> 3)
+    return _SUITS[card]
 
 
 def rank_of(card: Card) -> Rank | None:
     """The rank printed on a card; None for the Weli."""
-    return None if card == WELI else Rank(card & 7)
+    return _RANKS[card]
 
 
 def card_text(card: Card) -> str:

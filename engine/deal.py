@@ -8,13 +8,17 @@ decisions by itself, and stops where a seat must be asked.
 A deal knows its cards and chips; sessions, dealers to come and views are not its business.
 """
 
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Final
 
 from engine.actions import (
+    BIDS,
     CONTRACTS_UPWARDS,
+    DECLARES,
     PLAYS,
+    SOLE_PLAYS,
     Action,
     Bid,
     Call,
@@ -46,8 +50,9 @@ from engine.events import (
     TrickTaken,
 )
 from engine.pack import PackSource, check_pack, cut, deal_packets
-from engine.pot import PlayedDeal, Purse, settle
+from engine.pot import PlayedDeal, pay, settle
 from engine.rules import (
+    MAX_PLAYERS,
     AnteFrom,
     Contracts,
     DealKind,
@@ -58,7 +63,7 @@ from engine.rules import (
     SessionOptions,
     WeliCut,
 )
-from engine.trick import CardOrder, card_order, legal_cards, strongest
+from engine.trick import NO_TRUMPS, CardOrder, card_order, legal_cards
 
 FREE_EXCHANGE_LIMIT = 5
 """Cards that a free exchange may swap (`rules.md` §9)."""
@@ -67,78 +72,86 @@ FACE_DOWN_DRAWS = 3
 """Of a free exchange the first cards come face down, the rest face up."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Deal:
     """A deal from the antes to the settlement.
 
-    Public attributes are the state, to be read and never written from outside. Tuples and
-    lists of hands, chips or tricks are indexed by seat.
+    It begins as soon as it is made and runs to its first decision; one that is made in a later
+    phase stands there as its fields say. Fields are there to be read and never written from
+    outside. Tuples and lists of hands, chips or tricks are indexed by seat.
     """
 
-    def __init__(
-        self,
-        ruleset: Ruleset,
-        options: SessionOptions,
-        *,
-        number: int,
-        kind: DealKind,
-        dealer: Seat,
-        seats: tuple[Seat, ...],
-        stacks: tuple[int, ...],
-        pot: int,
-        packs: PackSource,
-        tie_break: bool = False,
-        events: list[Event] | None = None,
-    ) -> None:
-        """Begin a deal; it runs at once to its first decision.
+    ruleset: Ruleset
+    options: SessionOptions
+    number: int
+    """Of the deal in its session, from 0."""
+    kind: DealKind
+    """What it is played as: `MUSS` or `NORMAL` at first."""
+    dealer: Seat
+    """The seat that deals, unless the cut moves the deal."""
+    seats: tuple[Seat, ...]
+    """Those dealt in, ascending."""
+    stacks: tuple[int, ...]
+    pot: int
+    packs: PackSource
+    """Where the shuffled packs come from."""
+    tie_break: bool = False
+    """Whether this is the deal that parts the tied (`rules.md` §12)."""
+    events: list[Event] = field(default_factory=list)
+    """Is told what happens."""
+    base_kind: DealKind = DealKind.NORMAL
+    """The kind as the deal began."""
+    first_dealer: Seat = 0
+    """The dealer before the cut moved the deal."""
+    antes: tuple[int, ...] = ()
+    cuts: tuple[CutMade, ...] = ()
+    stock: tuple[Card, ...] = ()
+    """The cards face down, the top one first: all 33, then what the deal left of them."""
+    hands: list[tuple[Card, ...]] = field(default_factory=list)
+    """Each in index order."""
+    hand_sizes: list[int] = field(default_factory=list)
+    """Cards in each hand."""
+    discards: list[tuple[Card, ...]] = field(default_factory=list)
+    """What each seat laid away outside the exchange."""
+    turned: tuple[Card, ...] = ()
+    trump: Suit | None = None
+    order: CardOrder = NO_TRUMPS
+    """What beats what under the present trumps."""
+    bids: tuple[tuple[Seat, Contract], ...] = ()
+    contract: Contract | None = None
+    auction_turned: tuple[Card, ...] = ()
+    striker: Seat | None = None
+    declarations: tuple[tuple[Seat, Call], ...] = ()
+    forehand_order: tuple[Seat, ...] = ()
+    """The seats dealt in, clockwise from forehand, the dealer last; known once the cards are dealt."""
+    active: tuple[Seat, ...] = ()
+    """Those that have not folded, ascending."""
+    exchanges: tuple[Exchanged, ...] = ()
+    has_swapped: bool = False
+    """Whether the seat whose turn of the exchange it is has drawn, and lays away next."""
+    tricks: tuple[TrickTaken, ...] = ()
+    trick: tuple[tuple[Seat, Card], ...] = ()
+    winning: tuple[Seat, Card] | None = None
+    """The play that takes the trick as it lies; None before a lead."""
+    tricks_won: list[int] = field(default_factory=list)
+    phase: "Phase" = field(default_factory=lambda: PHASES["antes"])
+    queue: tuple[Seat, ...] = ()
+    """The seats that the present phase will still ask, the next one first."""
+    decision: Decision | None = None
+    """The open question; None when the deal is over."""
+    next_kind: DealKind | None = None
+    """The kind of the next deal, once this one is settled."""
 
-        Args:
-            ruleset: the options of the game.
-            options: the frame of the session.
-            number: of the deal in its session, from 0.
-            kind: `MUSS` or `NORMAL`.
-            dealer: the seat that deals unless the cut moves the deal.
-            seats: those dealt in, ascending.
-            stacks: chips by seat.
-            pot: chips carried over.
-            packs: where the shuffled packs come from.
-            tie_break: whether this is the deal that parts the tied (`rules.md` §12).
-            events: a list that is told what happens; a new one by default.
-        """
-        nobody = ((),) * options.players
-        self.ruleset, self.options, self.number, self.tie_break = ruleset, options, number, tie_break
-        self.base_kind, self.kind = kind, kind
-        self.first_dealer, self.dealer, self.seats = dealer, dealer, seats
-        self.stacks, self.pot = stacks, pot
-        self.events: list[Event] = [] if events is None else events
-        self.pack: tuple[Card, ...] = ()
-        self.stock: tuple[Card, ...] = ()
-        self.hands: list[tuple[Card, ...]] = list(nobody)
-        self.discards: list[tuple[Card, ...]] = list(nobody)
-        self.antes: tuple[int, ...] = (0,) * options.players
-        self.cuts: tuple[CutMade, ...] = ()
-        self.turned: tuple[Card, ...] = ()
-        self.trump: Suit | None = None
-        self.bids: tuple[tuple[Seat, Contract], ...] = ()
-        self.contract: Contract | None = None
-        self.auction_turned: tuple[Card, ...] = ()
-        self.striker: Seat | None = None
-        self.declarations: tuple[tuple[Seat, Call], ...] = ()
-        self.active = seats
-        self.exchanges: tuple[Exchanged, ...] = ()
-        self.has_swapped = False
-        """Whether the seat whose turn of the exchange it is has drawn, and lays away next."""
-        self.tricks: tuple[TrickTaken, ...] = ()
-        self.trick: tuple[tuple[Seat, Card], ...] = ()
-        self.tricks_won = [0] * options.players
-        self.queue: tuple[Seat, ...] = ()
-        """The seats that the present phase will still ask, the next one first."""
-        self.decision: Decision | None = None
-        """The open question; None when the deal is over."""
-        self.next_kind: DealKind | None = None
-        """The kind of the next deal, once this one is settled."""
-        self.packs = packs
-        self.phase = PHASES["antes"]
-        self.events.append(DealBegan(number, dealer, kind, tie_break, seats))
+    def __post_init__(self) -> None:
+        if self.phase is PHASES["antes"]:
+            self._begin()
+
+    def _begin(self) -> None:
+        player_count = self.options.players
+        self.hands, self.discards = [()] * player_count, [()] * player_count
+        self.hand_sizes, self.tricks_won = [0] * player_count, [0] * player_count
+        self.base_kind, self.first_dealer, self.active = self.kind, self.dealer, self.seats
+        self.events.append(DealBegan(self.number, self.dealer, self.kind, self.tie_break, self.seats))
         self.phase.begin(self)
         self._advance()
 
@@ -158,14 +171,15 @@ class Deal:
             raise IllegalActionError("the deal is over: nothing is asked")
         if action not in decision.legal:
             raise IllegalActionError(f"{action} is not among the {len(decision.legal)} legal answers")
-        self._carry_out(decision.seat, action, forced=False)
+        self._carry_out(decision.seat, action, False)
         self._advance()
 
     def copy(self) -> "Deal":
         """A deal in the same state that can be played on by itself; its list of events is empty."""
-        twin = copy(self)
+        twin = Deal(*_FIELDS_OF(self))
         twin.events = []
-        twin.hands, twin.discards, twin.tricks_won = self.hands[:], self.discards[:], self.tricks_won[:]
+        twin.hands, twin.hand_sizes = self.hands[:], self.hand_sizes[:]
+        twin.discards, twin.tricks_won = self.discards[:], self.tricks_won[:]
         return twin
 
     def clockwise_from(self, seat: Seat) -> tuple[Seat, ...]:
@@ -176,17 +190,6 @@ class Deal:
     def left_of(self, seat: Seat) -> Seat:
         """The next seat dealt in, clockwise (`rules.md` §2, §12)."""
         return self.seats[(self.seats.index(seat) + 1) % len(self.seats)]
-
-    @property
-    def forehand_order(self) -> tuple[Seat, ...]:
-        """The seats dealt in, clockwise from forehand, the dealer last."""
-        return self.clockwise_from(self.left_of(self.dealer))
-
-    @property
-    def order(self) -> CardOrder:
-        """The cards under the present trumps, which are known."""
-        assert self.trump is not None
-        return card_order(self.trump, self.ruleset.weli_rank)
 
     @property
     def is_open_normal(self) -> bool:
@@ -204,14 +207,14 @@ class Deal:
         Raises:
             BrokenDealError: a card is missing or stands in two places.
         """
-        places: list[Card] = [*self.stock, *self.auction_turned]
+        places = [*self.stock, *self.auction_turned]
         if not self.ruleset.turn_up_to_dealer:
             places += self.turned
-        for hand in (*self.hands, *self.discards, *(swap.laid for swap in self.exchanges)):
-            places += hand
-        places += [card for trick in self.tricks for _, card in trick.cards]
+        for cards in (*self.hands, *self.discards, *[swap.laid for swap in self.exchanges]):
+            places += cards
+        places += [card for taken in self.tricks for _, card in taken.cards]
         places += [card for _, card in self.trick]
-        if sorted(places) != list(range(PACK_SIZE)):
+        if len(places) != PACK_SIZE or len(set(places)) != PACK_SIZE:
             raise BrokenDealError(f"deal {self.number}: a card is missing or stands in two places")
 
     # ---------------------------------------------------------------- the dispatcher
@@ -219,39 +222,44 @@ class Deal:
     def _advance(self) -> None:
         while True:
             if not self.queue:
-                following = self.phase.then
-                if following is None:
+                if self.phase.then is None:
                     self.decision = None
                     return
-                self.phase = PHASES[following]
+                self.phase = PHASES[self.phase.then]
                 self.phase.begin(self)
                 continue
             seat = self.queue[0]
             legal = self.phase.legal(self, seat)
-            if len(legal) > 1:
+            forced = legal.sole()
+            if forced is None:
                 self.decision = Decision(seat, legal)
                 return
-            for action in legal:
-                self._carry_out(seat, action, forced=True)
+            self._carry_out(seat, forced, True)
 
-    def _carry_out(self, seat: Seat, action: Action, *, forced: bool) -> None:
-        self.events.append(Decided(seat, action, forced))
+    def _carry_out(self, seat: Seat, action: Action, forced: bool) -> None:
+        if isinstance(action, Play):
+            self.events.append(_PLAYED[forced][seat][action.card])
+        else:
+            self.events.append(Decided(seat, action, forced))
         self.phase.apply(self, seat, action)
 
     # ---------------------------------------------------------------- small steps
 
-    def collect(self, *dues: tuple[Seat, int]) -> tuple[int, ...]:
-        """Payments into the pot, each capped at the stack; what was paid, by seat."""
-        purse = Purse(self.stacks, self.pot)
-        paid = purse.collect(dues)
-        self.stacks, self.pot = purse.stacks, purse.pot
+    def collect(self, dues: Sequence[int]) -> tuple[int, ...]:
+        """Payments into the pot, each capped at the stack; what was paid. Both are by seat."""
+        paid, self.stacks = pay(self.stacks, dues)
+        self.pot += sum(paid)
         return paid
+
+    def dues_of(self, payers: tuple[Seat, ...], due: int) -> list[int]:
+        """The same due for some seats, by seat."""
+        return [due if seat in payers else 0 for seat in range(self.options.players)]
 
     def shuffle(self, pack_number: int) -> tuple[Card, Card]:
         """Shuffle and cut; the bottom cards of the top and of the lower packet."""
         pack, top_size = self.packs(pack_number)
         check_pack(pack, top_size)
-        self.pack = cut(pack, top_size)
+        self.stock = cut(pack, top_size)
         return pack[top_size - 1], pack[-1]
 
     def draw(self, count: int) -> tuple[Card, ...]:
@@ -262,30 +270,47 @@ class Deal:
     def take_from_hand(self, seat: Seat, cards: tuple[Card, ...]) -> None:
         """Remove cards from a hand."""
         self.hands[seat] = tuple([card for card in self.hands[seat] if card not in cards])
+        self.hand_sizes[seat] -= len(cards)
 
     def give(self, seat: Seat, cards: tuple[Card, ...]) -> None:
         """Add cards to a hand, which stays in index order."""
         self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
+        self.hand_sizes[seat] += len(cards)
+
+    def name_trump(self, suit: Suit) -> None:
+        """A suit is trumps from now on."""
+        self.trump, self.order = suit, card_order(suit, self.ruleset.weli_rank)
 
     def fix_trump(self, card: Card) -> None:
         """An ordinary card fixes trumps; a Seven makes the deal a Seven Muss (`rules.md` §5.4)."""
-        self.trump = suit_of(card)
+        suit = suit_of(card)
+        assert suit is not None
+        self.name_trump(suit)
         if rank_of(card) is Rank.SEVEN:
             self.kind = DealKind.SEVEN_MUSS
+
+
+_FIELDS_OF: Final = attrgetter(*[field.name for field in fields(Deal)])
+
+# Most decisions are plays. There is one event for each, made beforehand, and the kind is read
+# once: Python 3.11 takes long to read a member from its enum.
+_PLAY: Final = DecisionKind.PLAY
+_PLAYED: Final = [
+    [[Decided(seat, play, forced) for play in PLAYS] for seat in range(MAX_PLAYERS)]
+    for forced in (False, True)
+]
 
 
 # ------------------------------------------------------------------ antes, cut, dealing
 
 
 def _begin_antes(deal: Deal) -> None:
-    ante, muss = deal.ruleset.ante, deal.base_kind is DealKind.MUSS
-    if deal.ruleset.ante_from is AnteFrom.EVERYONE:
-        dues = [(seat, ante) for seat in deal.seats]
-    elif muss:
-        dues = [(seat, 2 * ante if seat == deal.dealer else ante) for seat in deal.seats]
-    else:
-        dues = [(deal.dealer, ante)]
-    deal.antes = deal.collect(*dues)
+    ante, is_muss = deal.ruleset.ante, deal.base_kind is DealKind.MUSS
+    everyone = deal.ruleset.ante_from is AnteFrom.EVERYONE
+    dues = deal.dues_of(deal.seats if everyone or is_muss else (deal.dealer,), ante)
+    if is_muss and not everyone:
+        dues[deal.dealer] = 2 * ante
+    deal.antes = deal.collect(dues)
     deal.events.append(AntesPaid(deal.antes))
 
 
@@ -300,24 +325,34 @@ def _cut_moves_on(deal: Deal, top: Card, lower: Card) -> bool:
     is_special = top == WELI or rank_of(top) in (Rank.ACE, Rank.SEVEN)
     shown = (top, lower) if is_special else (top,)
     effect = _cut_effect(shown)
-    dealer, ante = deal.dealer, deal.ruleset.ante
-    forehand = deal.left_of(dealer)
-    beyond = deal.left_of(forehand)
-    right = deal.seats[deal.seats.index(dealer) - 1]
-    payers: dict[CutEffect, tuple[Seat, ...]] = {
-        CutEffect.DEAL: (),
-        CutEffect.WELI: deal.seats,
-        CutEffect.ACE_SEVEN: (forehand, beyond),
-        CutEffect.SPRUNG: (forehand, beyond),
-        CutEffect.HUPF_LEFT: (forehand,),
-        CutEffect.HUPF_RIGHT: (right,),
-    }
-    new_dealers = {CutEffect.SPRUNG: beyond, CutEffect.HUPF_LEFT: forehand, CutEffect.HUPF_RIGHT: right}
-    made = CutMade(dealer, shown, effect, deal.collect(*((seat, ante) for seat in payers[effect])))
+    payers, new_dealer = _cut_consequences(deal, effect)
+    made = CutMade(deal.dealer, shown, effect, deal.collect(deal.dues_of(payers, deal.ruleset.ante)))
     deal.cuts += (made,)
     deal.events.append(made)
-    deal.dealer = new_dealers.get(effect, dealer)
-    return effect in new_dealers or (effect is CutEffect.WELI and deal.ruleset.weli_cut is WeliCut.RECUT)
+    if new_dealer is not None:
+        deal.dealer = new_dealer
+        return True
+    return effect is CutEffect.WELI and deal.ruleset.weli_cut is WeliCut.RECUT
+
+
+def _cut_consequences(deal: Deal, effect: CutEffect) -> tuple[tuple[Seat, ...], Seat | None]:
+    """Who pays the ante for a cut, and who deals instead of the dealer, if anyone (`rules.md` §5.2)."""
+    forehand = deal.left_of(deal.dealer)
+    beyond = deal.left_of(forehand)
+    right = deal.seats[deal.seats.index(deal.dealer) - 1]
+    match effect:
+        case CutEffect.DEAL:
+            return (), None
+        case CutEffect.WELI:
+            return deal.seats, None
+        case CutEffect.ACE_SEVEN:
+            return (forehand, beyond), None
+        case CutEffect.SPRUNG:
+            return (forehand, beyond), beyond
+        case CutEffect.HUPF_LEFT:
+            return (forehand,), forehand
+        case CutEffect.HUPF_RIGHT:
+            return (right,), right
 
 
 def _cut_effect(shown: tuple[Card, ...]) -> CutEffect:
@@ -334,14 +369,15 @@ def _cut_effect(shown: tuple[Card, ...]) -> CutEffect:
 
 
 def _begin_dealing(deal: Deal) -> None:
-    ruleset, order = deal.ruleset, deal.forehand_order
+    order = deal.forehand_order = deal.clockwise_from(deal.left_of(deal.dealer))
+    ruleset, pack = deal.ruleset, deal.stock
     packets, before_turn = ((3, 2), 5) if ruleset.hand_size == 5 else ((2, 2), 2)
     turn_at = before_turn * len(order)
-    turn_count = 2 if deal.pack[turn_at] == WELI and ruleset.turn_up_to_dealer else 1
-    turned = deal.pack[turn_at : turn_at + turn_count]
-    rest = deal.pack[:turn_at] + deal.pack[turn_at + turn_count :]
+    turn_end = turn_at + (2 if pack[turn_at] == WELI and ruleset.turn_up_to_dealer else 1)
+    turned, rest = pack[turn_at:turn_end], pack[:turn_at] + pack[turn_end:]
     for seat, hand in zip(order, deal_packets(rest, len(order), packets), strict=True):
         deal.hands[seat] = hand
+        deal.hand_sizes[seat] = len(hand)
     deal.stock = rest[ruleset.hand_size * len(order) :]
     deal.turned = turned
     if turned[-1] != WELI:
@@ -367,7 +403,7 @@ def _legal_trumps(deal: Deal, seat: Seat) -> Legal:
 
 def _apply_trumps(deal: Deal, seat: Seat, action: Action) -> None:
     assert isinstance(action, NameTrump)
-    deal.trump = action.suit
+    deal.name_trump(action.suit)
     deal.queue = ()
 
 
@@ -390,7 +426,7 @@ def _legal_bids(deal: Deal, seat: Seat) -> Legal:
         )
         if deal.stock or not turns_cards:
             bids.append(contract)
-    return Listed(DecisionKind.BID, tuple([Bid(contract) for contract in bids]))
+    return Listed(DecisionKind.BID, tuple([BIDS[contract] for contract in bids]))
 
 
 def _apply_bid(deal: Deal, seat: Seat, action: Action) -> None:
@@ -442,7 +478,7 @@ def _legal_calls(deal: Deal, seat: Seat) -> Legal:
     is_claimed = any(call is Call.LAST for _, call in deal.declarations)
     if deal.ruleset.last_say and not is_claimed and len(deal.queue) > 1:
         calls.append(Call.LAST)
-    return Listed(DecisionKind.DECLARE, tuple([Declare(call) for call in calls]))
+    return Listed(DecisionKind.DECLARE, tuple([DECLARES[call] for call in calls]))
 
 
 def _apply_call(deal: Deal, seat: Seat, action: Action) -> None:
@@ -502,7 +538,7 @@ def _apply_exchange(deal: Deal, seat: Seat, action: Action) -> None:
 def _swap(deal: Deal, seat: Seat, laid: tuple[Card, ...]) -> None:
     """Lay cards away and draw as many; with `free`, extra cards for what came face up (`rules.md` §9)."""
     is_free = deal.ruleset.exchange is ExchangeMode.FREE
-    paid = 0 if is_free else deal.collect((seat, deal.ruleset.exchange_fee * len(laid)))[seat]
+    paid = 0 if is_free else deal.collect(deal.dues_of((seat,), deal.ruleset.exchange_fee * len(laid)))[seat]
     drawn = deal.draw(len(laid))
     face_up = drawn[FACE_DOWN_DRAWS:] if is_free else ()
     bonus = deal.draw(sum([_extra_cards(deal, card) for card in face_up]))
@@ -546,7 +582,7 @@ def _begin_play(deal: Deal) -> None:
     if not deal.is_contested:
         deal.tricks_won[striker] = deal.ruleset.hand_size
     else:
-        deal.queue = _active_from(deal, first_leader(deal))
+        deal.queue = active_from(deal, first_leader(deal))
 
 
 def first_leader(deal: Deal) -> Seat:
@@ -557,40 +593,45 @@ def first_leader(deal: Deal) -> Seat:
     return next(seat for seat in deal.forehand_order if seat in deal.active)
 
 
-def _active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:
+def active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:
     """The active seats, clockwise, beginning with `seat`, which is one of them."""
     at = deal.active.index(seat)
     return deal.active[at:] + deal.active[:at]
 
 
 def _legal_plays(deal: Deal, seat: Seat) -> Legal:
-    trick, hand = deal.trick, deal.hands[seat]
-    if trick:
-        order = deal.order
-        hand = legal_cards(
-            hand, trick[0][1], strongest(trick, order)[1], order, must_head=deal.ruleset.must_head
-        )
-    return Listed(DecisionKind.PLAY, tuple([PLAYS[card] for card in hand]))
+    hand, winning = deal.hands[seat], deal.winning
+    if winning is not None and len(hand) > 1:
+        led = deal.trick[0][1]
+        hand = legal_cards(hand, led, winning[1], deal.order, deal.ruleset.must_head)
+    if len(hand) == 1:
+        return SOLE_PLAYS[hand[0]]
+    return Listed(_PLAY, tuple([PLAYS[card] for card in hand]))
 
 
 def _apply_play(deal: Deal, seat: Seat, action: Action) -> None:
     assert isinstance(action, Play)
-    deal.take_from_hand(seat, (action.card,))
-    deal.trick += ((seat, action.card),)
+    card, hand = action.card, deal.hands[seat]
+    at = hand.index(card)
+    deal.hands[seat] = hand[:at] + hand[at + 1 :]
+    deal.hand_sizes[seat] -= 1
+    play = (seat, card)
+    deal.trick += (play,)
+    if deal.winning is None or card in deal.order.beaten_by[deal.winning[1]]:
+        deal.winning = play
     deal.queue = deal.queue[1:]
     if not deal.queue:
-        _take_trick(deal)
+        _take_trick(deal, deal.winning[0])
 
 
-def _take_trick(deal: Deal) -> None:
-    winner = strongest(deal.trick, deal.order)[0]
+def _take_trick(deal: Deal, winner: Seat) -> None:
     taken = TrickTaken(deal.trick[0][0], deal.trick, winner)
     deal.tricks += (taken,)
     deal.events.append(taken)
-    deal.trick = ()
+    deal.trick, deal.winning = (), None
     deal.tricks_won[winner] += 1
     if len(deal.tricks) < deal.ruleset.hand_size:
-        deal.queue = _active_from(deal, winner)
+        deal.queue = active_from(deal, winner)
 
 
 # ------------------------------------------------------------------------- settlement
@@ -599,31 +640,31 @@ def _take_trick(deal: Deal) -> None:
 def _begin_settlement(deal: Deal) -> None:
     assert deal.striker is not None
     played = PlayedDeal(
-        kind=deal.kind,
-        tie_break=deal.tie_break,
-        order=deal.forehand_order,
-        active=deal.active,
-        bettlers=tuple([seat for seat, call in deal.declarations if call is Call.BETTLER]),
-        striker=deal.striker,
-        tricks_won=tuple(deal.tricks_won),
-        pot=deal.pot,
-        stacks=deal.stacks,
+        deal.kind,
+        deal.tie_break,
+        deal.forehand_order,
+        deal.active,
+        tuple([seat for seat, call in deal.declarations if call is Call.BETTLER]),
+        deal.striker,
+        tuple(deal.tricks_won),
+        deal.pot,
+        deal.stacks,
     )
     done = settle(deal.ruleset, played)
     deal.stacks, deal.pot, deal.next_kind = done.stacks, done.pot, done.next_kind
     deal.events.append(
         DealSettled(
-            active=played.active,
-            tricks_won=played.tricks_won,
-            pot_before=played.pot,
-            bonuses=done.bonuses,
-            shares=done.shares,
-            remainder=done.remainder,
-            penalties=done.penalties,
-            failed=done.failed,
-            pot=done.pot,
-            stacks=done.stacks,
-            next_kind=done.next_kind,
+            played.active,
+            played.tricks_won,
+            played.pot,
+            done.bonuses,
+            done.shares,
+            done.remainder,
+            done.penalties,
+            done.failed,
+            done.pot,
+            done.stacks,
+            done.next_kind,
         )
     )
 
@@ -662,7 +703,7 @@ class Phase:
     apply: Callable[[Deal, Seat, Action], None] = _nothing_applies
 
 
-PHASES = {
+PHASES: Final[dict[str, Phase]] = {
     phase.name: phase
     for phase in (
         Phase("antes", "cut", _begin_antes),

@@ -5,9 +5,8 @@ may hear of them is `engine.view`'s to say. Tuples of chips are indexed by seat,
 for every seat of the table; a seat that took no part has 0.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.actions import Action, Contract
 from engine.cards import Card, Seat, Suit
@@ -33,8 +32,7 @@ class SessionEnding(StrEnum):
     BUST = "bust"
 
 
-@dataclass(frozen=True, slots=True)
-class DealBegan:
+class DealBegan(NamedTuple):
     """A deal begins. `dealer` is the seat before any cut moves the deal; `seats` are dealt in."""
 
     deal: int
@@ -44,15 +42,13 @@ class DealBegan:
     seats: tuple[Seat, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AntesPaid:
+class AntesPaid(NamedTuple):
     """The antes of step 1, chips by seat."""
 
     paid: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CutMade:
+class CutMade(NamedTuple):
     """One cut of the ritual: the dealer of that moment, the one or two cards shown, chips by seat."""
 
     dealer: Seat
@@ -61,8 +57,7 @@ class CutMade:
     paid: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CardsDealt:
+class CardsDealt(NamedTuple):
     """The hands by seat before the dealer takes what was turned; empty for a seat that watches.
 
     `dealer` is the seat that really dealt. `trump` is None while the dealer has trumps to
@@ -76,8 +71,7 @@ class CardsDealt:
     kind: DealKind
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(NamedTuple):
     """A seat's decision, `forced` when it was the only legal answer and nobody was asked."""
 
     seat: Seat
@@ -85,8 +79,7 @@ class Decided:
     forced: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StrikerFixed:
+class StrikerFixed(NamedTuple):
     """Striker and trumps are settled. `contract` is None when nobody was to speak (`rules.md` §7).
 
     `turned` are the cards that the contract turned from the stock.
@@ -99,8 +92,7 @@ class StrikerFixed:
     kind: DealKind
 
 
-@dataclass(frozen=True, slots=True)
-class Exchanged:
+class Exchanged(NamedTuple):
     """One turn of the exchange, empty ones too (`rules.md` §9).
 
     `drawn` are the cards in order, those of `face_up` included; `bonus` the extra cards;
@@ -116,8 +108,7 @@ class Exchanged:
     stock_left: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrickTaken:
+class TrickTaken(NamedTuple):
     """A trick is complete: cards in the order in which they were played, the leader's first."""
 
     leader: Seat
@@ -125,8 +116,7 @@ class TrickTaken:
     winner: Seat
 
 
-@dataclass(frozen=True, slots=True)
-class DealSettled:
+class DealSettled(NamedTuple):
     """The settlement (`rules.md` §11). `pot_before` is P; `next_kind` None after a tie-break deal.
 
     `bonuses`, `shares`, `penalties` and `stacks` are chips by seat; `remainder` is what the
@@ -146,8 +136,7 @@ class DealSettled:
     next_kind: DealKind | None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnded:
+class SessionEnded(NamedTuple):
     """The session is over (`rules.md` §12).
 
     `places` by seat, from 1, equal ones shared; `tied` the seats that had the most chips

@@ -6,6 +6,7 @@ whose turn it is.
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from itertools import chain, count
 from typing import Final, TypeAlias
 
 from engine.cards import PACK_SIZE, Card, card_text
@@ -21,16 +22,14 @@ PackSource: TypeAlias = Callable[[int], tuple[Pack, int]]
 
 _IN_ORDER: Final = list(range(PACK_SIZE))
 
-# For uniform(m): the first byte value that must be refused (`rules.md` §4).
-_REFUSED: Final = tuple(256 - 256 % m if m else 0 for m in range(PACK_SIZE + 1))
+# The steps of a shuffle: the last position still open, how many are open, and the first byte that
+# `uniform` refuses then (`rules.md` §4).
+_STEPS: Final = tuple([(size - 1, size, 256 - 256 % size) for size in range(PACK_SIZE, 1, -1)])
 
 
 def _byte_stream(seed: bytes, deal: int, pack_number: int) -> Iterator[int]:
     prefix = seed + _LABEL + deal.to_bytes(4, "big") + pack_number.to_bytes(4, "big")
-    counter = 0
-    while True:
-        yield from sha256(prefix + counter.to_bytes(4, "big")).digest()
-        counter += 1
+    return chain.from_iterable(sha256(prefix + counter.to_bytes(4, "big")).digest() for counter in count())
 
 
 def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
@@ -47,11 +46,10 @@ def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
     if len(seed) != SEED_BYTES:
         raise ValueError(f"a seed is {SEED_BYTES} bytes long, this one {len(seed)}")
     stream = _byte_stream(seed, deal, pack_number)
-    pack = list(range(PACK_SIZE))
-    for last in range(PACK_SIZE - 1, 0, -1):
-        size = last + 1
+    pack = _IN_ORDER[:]
+    for last, size, refused in _STEPS:
         byte = next(stream)
-        while byte >= _REFUSED[size]:
+        while byte >= refused:
             byte = next(stream)
         other = byte % size
         pack[last], pack[other] = pack[other], pack[last]
@@ -81,12 +79,13 @@ def cut(pack: Pack, top_size: int) -> Pack:
     return pack[top_size:] + pack[:top_size]
 
 
-def deal_packets(pack: Pack, hand_count: int, packets: tuple[int, ...]) -> tuple[tuple[Card, ...], ...]:
-    """Hands in dealing order, sorted by index: each gets `packets[0]` cards, then `packets[1]`, and so on."""
-    hands: list[tuple[Card, ...]] = [()] * hand_count
-    start = 0
-    for size in packets:
-        for place in range(hand_count):
-            hands[place] += pack[start : start + size]
-            start += size
-    return tuple([tuple(sorted(hand)) for hand in hands])
+def deal_packets(pack: Pack, hand_count: int, packets: tuple[int, int]) -> tuple[tuple[Card, ...], ...]:
+    """Hands in dealing order, sorted by index: each gets `packets[0]` cards, then `packets[1]`."""
+    first, second = packets
+    rest = pack[first * hand_count :]
+    return tuple(
+        [
+            tuple(sorted(pack[at * first : (at + 1) * first] + rest[at * second : (at + 1) * second]))
+            for at in range(hand_count)
+        ]
+    )

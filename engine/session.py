@@ -53,12 +53,9 @@ class Session:
         everyone = tuple(range(options.players))
         # The first deal of a session is a Muss, dealt by seat 0 (`rules.md` §2, §11).
         self.deal = self._begin_deal(0, DealKind.MUSS, 0, everyone, (options.stack,) * options.players, 0)
+        self.decision: Decision | None = None
+        """The open question; None when the session is over."""
         self._run_on()
-
-    @property
-    def decision(self) -> Decision | None:
-        """The open question, or None when the session is over."""
-        return self.deal.decision
 
     @property
     def stacks(self) -> tuple[int, ...]:
@@ -83,8 +80,7 @@ class Session:
         if self.result is not None:
             raise IllegalActionError("the session is over: nothing is asked")
         self.deal.apply(action)
-        if self.deal.is_over:
-            self._run_on()
+        self._run_on()
 
     def _begin_deal(
         self,
@@ -97,6 +93,7 @@ class Session:
         *,
         tie_break: bool = False,
     ) -> Deal:
+        packs = self._packs or partial(shuffle, self._seed, number)
         return Deal(
             self.ruleset,
             self.options,
@@ -106,29 +103,31 @@ class Session:
             seats=seats,
             stacks=stacks,
             pot=pot,
-            packs=self._packs or partial(shuffle, self._seed, number),
+            packs=packs,
             tie_break=tie_break,
             events=self.events,
         )
 
     def _run_on(self) -> None:
         """Close deals that are over and begin the next, until someone is asked or all is over."""
-        while self.deal.is_over:
+        while self.deal.decision is None and self.result is None:
             self._check_laws()
-            if self.deal.tie_break:
-                self._end(places_after_tie_break(self._places, self._tied, self.stacks))
-                return
-            self._ending = self._ending or _ending(self.options, self.deal)
-            if self._ending is None:
-                kind = self.deal.next_kind
-                assert kind is not None
-                dealer = self._next_dealer()
-                self.deal = self._begin_deal(
-                    self.deal.number + 1, kind, dealer, self.deal.seats, self.stacks, self.pot
-                )
-            elif not self._begin_tie_break():
-                self._end(places_by_chips(self.stacks))
-                return
+            self._follow_on()
+        self.decision = self.deal.decision
+
+    def _follow_on(self) -> None:
+        """Begin what follows a deal that is over: the next deal, the one that parts a tie, or the end."""
+        if self.deal.tie_break:
+            self._end(places_after_tie_break(self._places, self._tied, self.stacks))
+            return
+        self._ending = self._ending or _ending(self.options, self.deal)
+        if self._ending is None:
+            kind = self.deal.next_kind
+            assert kind is not None
+            number, dealer = self.deal.number + 1, self._next_dealer()
+            self.deal = self._begin_deal(number, kind, dealer, self.deal.seats, self.stacks, self.pot)
+        elif not self._begin_tie_break():
+            self._end(places_by_chips(self.stacks))
 
     def _begin_tie_break(self) -> bool:
         """Begin the deal that parts the tied, if there are any (`rules.md` §12)."""

@@ -18,30 +18,47 @@ TRUMP_STRENGTH: Final = 16
 """Every trump is at least this strong, every plain card weaker."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CardOrder:
-    """What the 33 cards are in play under one trump suit.
+    """What the 33 cards are in play under one trump suit; `card_order` makes the one of each kind.
 
     `suits[card]` is the suit a card belongs to (0..3, or `TRUMPS`); `strengths[card]`
-    orders the cards of one suit, and every trump above every plain card.
+    orders the cards of one suit, and every trump above every plain card;
+    `beaten_by[card]` are the cards that take a trick from it when they are played later.
     """
 
     suits: tuple[int, ...]
     strengths: tuple[int, ...]
+    beaten_by: tuple[frozenset[Card], ...]
 
 
 @cache
-def card_order(trump: Suit, weli_rank: WeliRank) -> CardOrder:
-    """The order of the cards when `trump` is the trump suit (`rules.md` §1)."""
-    suits, strengths = [], []
+def card_order(trump: Suit | None, weli_rank: WeliRank) -> CardOrder:
+    """The order of the cards under a trump suit; None when the Weli is the only trump (`rules.md` §1)."""
+    suits: list[int] = []
+    strengths: list[int] = []
     for card in range(PACK_SIZE - 1):
         suit, rank = divmod(card, 8)
         is_trump = suit == trump
         suits.append(TRUMPS if is_trump else suit)
         # Doubled, so that the Weli finds a place between two ranks.
         strengths.append(TRUMP_STRENGTH + 2 * rank if is_trump else rank)
+    suits.append(TRUMPS)
     ace = TRUMP_STRENGTH + 2 * Rank.ACE
-    return CardOrder((*suits, TRUMPS), (*strengths, ace + 1 if weli_rank is WeliRank.TOP else ace - 1))
+    strengths.append(ace + 1 if weli_rank is WeliRank.TOP else ace - 1)
+    return CardOrder(tuple(suits), tuple(strengths), _beaten_by(suits, strengths))
+
+
+def _beaten_by(suits: list[int], strengths: list[int]) -> tuple[frozenset[Card], ...]:
+    def beats_it(card: Card, best: Card) -> bool:
+        return suits[card] in (suits[best], TRUMPS) and strengths[card] > strengths[best]
+
+    cards = range(PACK_SIZE)
+    return tuple([frozenset([card for card in cards if beats_it(card, best)]) for best in cards])
+
+
+NO_TRUMPS: Final = card_order(None, WeliRank.SECOND)
+"""The order of the cards while no suit is trumps."""
 
 
 def strongest(trick: tuple[tuple[int, Card], ...], order: CardOrder) -> tuple[int, Card]:
@@ -55,12 +72,11 @@ def strongest(trick: tuple[tuple[int, Card], ...], order: CardOrder) -> tuple[in
 
 def beats(card: Card, best: Card, order: CardOrder) -> bool:
     """Whether `card`, played later, beats the best card of a trick so far."""
-    suit = order.suits[card]
-    return (suit == TRUMPS or suit == order.suits[best]) and order.strengths[card] > order.strengths[best]
+    return card in order.beaten_by[best]
 
 
 def legal_cards(
-    hand: tuple[Card, ...], led: Card | None, best: Card | None, order: CardOrder, *, must_head: bool
+    hand: tuple[Card, ...], led: Card | None, best: Card | None, order: CardOrder, must_head: bool
 ) -> tuple[Card, ...]:
     """The cards of a hand that may be played, in index order (`rules.md` §10).
 
@@ -73,15 +89,13 @@ def legal_cards(
     """
     if led is None or best is None:
         return hand
-    suits, strengths = order.suits, order.strengths
-    suit, top = suits[led], strengths[best]
-    trumped = top >= TRUMP_STRENGTH
-    candidates = tuple([card for card in hand if suits[card] == suit])
-    if candidates:
+    suits, beaten_by = order.suits, order.beaten_by[best]
+    suit = suits[led]
+    candidates = [card for card in hand if suits[card] == suit]
+    if not candidates:
+        candidates = [card for card in hand if suits[card] == TRUMPS]
+    elif suit != TRUMPS and (suits[best] == TRUMPS or not must_head):
         # A plain suit that has been ruffed can no longer be headed in that suit.
-        if suit != TRUMPS and (trumped or not must_head):
-            return candidates
-    else:
-        candidates = tuple([card for card in hand if suits[card] == TRUMPS])
-    higher = tuple([card for card in candidates if strengths[card] > top])
-    return higher or candidates or hand
+        return tuple(candidates)
+    higher = [card for card in candidates if card in beaten_by]
+    return tuple(higher or candidates or hand)

@@ -5,13 +5,11 @@ is copied and then blanked. It holds the running deal from its start, so that a 
 without memory is a correct player.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from engine.actions import Action, Call, Contract, Decision, DecisionKind, Discard, Exchange, Legal
-from engine.cards import PACK_SIZE, Card, Seat, Suit
-from engine.deal import PHASES, Deal, exchange_turns, first_leader
+from engine.actions import Action, Call, Contract, Discard, Exchange
+from engine.cards import Card, Seat, Suit
+from engine.deal import Deal
 from engine.events import (
     AntesPaid,
     CardsDealt,
@@ -25,12 +23,10 @@ from engine.events import (
     StrikerFixed,
     TrickTaken,
 )
-from engine.pack import Pack
-from engine.rules import Contracts, DealKind, Ruleset, SessionOptions
+from engine.rules import DealKind, Ruleset, SessionOptions
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeSeen:
+class ExchangeSeen(NamedTuple):
     """A turn of the exchange as everybody sees it: card counts, and the cards drawn face up."""
 
     seat: Seat
@@ -97,8 +93,7 @@ class View(NamedTuple):
 # ------------------------------------------------------------------- events, as seen
 
 
-@dataclass(frozen=True, slots=True)
-class DealtSeen:
+class DealtSeen(NamedTuple):
     """The deal as `seat` sees it: its own hand, what was turned, everybody's hand size."""
 
     dealer: Seat
@@ -109,8 +104,7 @@ class DealtSeen:
     kind: DealKind
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSeen:
+class ActionSeen(NamedTuple):
     """A decision that everybody hears: trumps named, a bid, a declaration, a card played.
 
     For an exchange and for cards laid away `action` is None to others and `card_count`
@@ -143,38 +137,43 @@ SeenEvent: TypeAlias = (
 
 def view_of(deal: Deal, seat: Seat) -> View:
     """What `seat` may know of a deal at this moment (`rules.md` §6)."""
-    return View(
-        seat=seat,
-        ruleset=deal.ruleset,
-        options=deal.options,
-        deal=deal.number,
-        tie_break=deal.tie_break,
-        base_kind=deal.base_kind,
-        kind=deal.kind,
-        first_dealer=deal.first_dealer,
-        dealer=deal.dealer,
-        seats=deal.seats,
-        stacks=deal.stacks,
-        pot=deal.pot,
-        antes=deal.antes,
-        cuts=deal.cuts,
-        turned=deal.turned,
-        trump=deal.trump,
-        bids=deal.bids,
-        contract=deal.contract,
-        auction_turned=deal.auction_turned,
-        striker=deal.striker,
-        declarations=deal.declarations,
-        active=deal.active,
-        hand=deal.hands[seat],
-        hand_sizes=tuple([len(hand) for hand in deal.hands]),
-        stock_size=len(deal.stock),
-        exchanges=tuple([_exchange_seen(swap) for swap in deal.exchanges]),
-        own_exchanges=tuple([swap for swap in deal.exchanges if swap.seat == seat]),
-        laid_away=deal.discards[seat],
-        tricks=deal.tricks,
-        trick=deal.trick,
-        tricks_won=tuple(deal.tricks_won),
+    exchanges = deal.exchanges
+    # What `View(...)` does, in the order of its fields; passing them as arguments doubles the time.
+    return tuple.__new__(
+        View,
+        (
+            seat,
+            deal.ruleset,
+            deal.options,
+            deal.number,
+            deal.tie_break,
+            deal.base_kind,
+            deal.kind,
+            deal.first_dealer,
+            deal.dealer,
+            deal.seats,
+            deal.stacks,
+            deal.pot,
+            deal.antes,
+            deal.cuts,
+            deal.turned,
+            deal.trump,
+            deal.bids,
+            deal.contract,
+            deal.auction_turned,
+            deal.striker,
+            deal.declarations,
+            deal.active,
+            deal.hands[seat],
+            tuple(deal.hand_sizes),
+            len(deal.stock),
+            tuple([_exchange_seen(swap) for swap in exchanges]) if exchanges else (),
+            tuple([swap for swap in exchanges if swap.seat == seat]) if exchanges else (),
+            deal.discards[seat],
+            deal.tricks,
+            deal.trick,
+            tuple(deal.tricks_won),
+        ),
     )
 
 
@@ -210,118 +209,3 @@ def seen_by_all(event: Event) -> SeenEvent:
 
 def _exchange_seen(swap: Exchanged) -> ExchangeSeen:
     return ExchangeSeen(swap.seat, len(swap.laid), swap.face_up, len(swap.bonus), swap.paid)
-
-
-# ------------------------------------------------------------------- deals as imagined
-
-
-def unseen_cards(view: View) -> tuple[Card, ...]:
-    """The cards that the seat cannot place, in index order: in other hands, the stock, or laid away."""
-    seen = {*view.hand, *view.laid_away, *view.auction_turned}
-    seen.update([card for swap in view.own_exchanges for card in swap.laid])
-    seen.update([card for trick in view.tricks for _, card in trick.cards])
-    seen.update([card for _, card in view.trick])
-    if not view.ruleset.turn_up_to_dealer:
-        seen.update(view.turned)
-    return tuple([card for card in range(PACK_SIZE) if card not in seen])
-
-
-def imagine(view: View, legal: Legal, hands: Sequence[tuple[Card, ...]], stock: Sequence[Card]) -> Deal:
-    """A deal that stands at the decision that `view.seat` is asked, to be played on.
-
-    Args:
-        view: what the seat knows.
-        legal: what it was asked to choose from.
-        hands: by seat, each in index order; the seat's own is that of the view.
-        stock: the cards face down, the top one first.
-
-    Raises:
-        ValueError: hands and stock do not fit the view.
-    """
-    _check_fit(view, hands, stock)
-    deal = Deal.__new__(Deal)
-    deal.ruleset, deal.options, deal.number, deal.tie_break = (
-        view.ruleset,
-        view.options,
-        view.deal,
-        view.tie_break,
-    )
-    deal.base_kind, deal.kind = view.base_kind, view.kind
-    deal.first_dealer, deal.dealer, deal.seats = view.first_dealer, view.dealer, view.seats
-    deal.stacks, deal.pot, deal.antes, deal.cuts = view.stacks, view.pot, view.antes, view.cuts
-    deal.events, deal.pack, deal.stock, deal.hands = [], (), tuple(stock), list(hands)
-    deal.discards = [view.laid_away if seat == view.seat else () for seat in range(len(hands))]
-    deal.turned, deal.trump, deal.bids, deal.contract = view.turned, view.trump, view.bids, view.contract
-    deal.auction_turned, deal.striker = view.auction_turned, view.striker
-    deal.declarations, deal.active = view.declarations, view.active
-    deal.exchanges = tuple([_exchanged(swap) for swap in view.exchanges])
-    deal.tricks, deal.trick, deal.tricks_won = view.tricks, view.trick, list(view.tricks_won)
-    deal.next_kind = None
-    deal.packs = _no_more_packs
-    deal.has_swapped = legal.kind is DecisionKind.DISCARD and bool(view.exchanges)
-    phase, queue = _standing(deal, legal.kind)
-    deal.phase, deal.queue = PHASES[phase], queue
-    deal.decision = Decision(view.seat, legal)
-    return deal
-
-
-def _check_fit(view: View, hands: Sequence[tuple[Card, ...]], stock: Sequence[Card]) -> None:
-    if tuple([len(hand) for hand in hands]) != view.hand_sizes or len(stock) != view.stock_size:
-        raise ValueError(f"hands of {view.hand_sizes} cards and a stock of {view.stock_size} are needed")
-    if hands[view.seat] != view.hand:
-        raise ValueError(f"seat {view.seat} holds the hand of its view")
-    cards = [card for hand in hands for card in hand] + list(stock)
-    if len(set(cards)) != len(cards):
-        raise ValueError("a card lies in two places")
-
-
-def _exchanged(swap: ExchangeSeen) -> Exchanged:
-    """A turn of the exchange with what everybody knows of it; who lays what away matters no more."""
-    return Exchanged(swap.seat, (), (), swap.face_up, (), swap.paid, 0)
-
-
-def _no_more_packs(pack_number: int) -> tuple[Pack, int]:
-    raise ValueError(f"an imagined deal has no pack {pack_number}: its cards are dealt")
-
-
-def _standing(deal: Deal, kind: DecisionKind) -> tuple[str, tuple[Seat, ...]]:
-    """The phase of a decision, and the seats that it will still ask."""
-    match kind:
-        case DecisionKind.TRUMP:
-            return "trumps", (deal.dealer,)
-        case DecisionKind.BID:
-            return "auction", _still_to_bid(deal)
-        case DecisionKind.DECLARE:
-            return "declarations", _still_to_declare(deal)
-        case DecisionKind.EXCHANGE | DecisionKind.DISCARD if (
-            kind is DecisionKind.EXCHANGE or deal.has_swapped
-        ):
-            # A seat that has swapped lays away in the same turn, which is not over before.
-            return "exchange", exchange_turns(deal)[len(deal.exchanges) - deal.has_swapped :]
-        case DecisionKind.EXCHANGE | DecisionKind.DISCARD:
-            return "laying_away", (deal.dealer,)
-        case DecisionKind.PLAY:
-            return "play", _still_to_play(deal)
-
-
-def _still_to_bid(deal: Deal) -> tuple[Seat, ...]:
-    alone = deal.ruleset.contracts is Contracts.DEALER
-    speakers = (deal.dealer,) if alone else deal.clockwise_from(deal.dealer)
-    return speakers[len(deal.bids) :]
-
-
-def _still_to_declare(deal: Deal) -> tuple[Seat, ...]:
-    order = [seat for seat in deal.forehand_order if seat != deal.striker]
-    claimed = [seat for seat, call in deal.declarations if call is Call.LAST]
-    spoken = {seat for seat, call in deal.declarations if call is not Call.LAST}
-    waiting = [seat for seat in claimed if seat not in spoken]
-    return tuple([seat for seat in order if seat not in spoken and seat not in claimed] + waiting)
-
-
-def _still_to_play(deal: Deal) -> tuple[Seat, ...]:
-    order = [seat for seat in deal.forehand_order if seat in deal.active]
-    leader = deal.trick[0][0] if deal.trick else None
-    if leader is None:
-        leader = deal.tricks[-1].winner if deal.tricks else first_leader(deal)
-    at = order.index(leader)
-    return tuple(order[at:] + order[:at])[len(deal.trick) :]

@@ -1,7 +1,7 @@
 """Laws that hold in every session, under every option, whatever the players answer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -273,8 +273,10 @@ def test_only_seats_with_something_to_decide_are_asked(case: Case) -> None:
 def state_of(thing: Any) -> Any:  # noqa: ANN401 whatever a session is made of
     """A copy of everything that can change in a session, to be compared later."""
     match thing:
-        case Session() | Deal():
+        case Session():
             return {name: state_of(value) for name, value in vars(thing).items()}
+        case Deal():
+            return {field.name: state_of(getattr(thing, field.name)) for field in fields(thing)}
         case dict():
             return {key: state_of(value) for key, value in thing.items()}
         case list():
