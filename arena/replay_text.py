@@ -42,10 +42,11 @@ class CardNames:
 
     card: Callable[[Card], str] = card_text
     suit: Callable[[Suit], str] = _suit_name
+    between: str = " "
 
     def cards(self, cards: Sequence[Card]) -> str:
-        """Several cards, one space between, or a dash for none."""
-        return " ".join([self.card(card) for card in cards]) or "–"
+        """Several cards with `between` them, or a dash for none."""
+        return self.between.join([self.card(card) for card in cards]) or "–"
 
 
 CANONICAL: Final = CardNames()
@@ -223,7 +224,7 @@ class _Text:
         bonus = f", extra {cards(event.bonus)}" if event.bonus else ""
         paid = f", pays {event.paid}" if event.paid else ""
         yield (
-            f"  draw     {self._name(event.seat)} draws {cards(event.drawn)}{face_up}{bonus}{paid};"
+            f"  swap     {self._name(event.seat)} gets {cards(event.drawn)}{face_up}{bonus}{paid};"
             f" stock {event.stock_left}"
         )
 

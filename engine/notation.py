@@ -174,6 +174,11 @@ def show_suit(suit: Suit, style: CardStyle) -> str:
     return _SUIT_NAMES[Language.ENGLISH][suit] if style is CardStyle.CANONICAL else _FRENCH_SUITS[suit]
 
 
+def suit_name(suit: Suit, language: Language) -> str:
+    """A suit's name: `Acorns`, `Eichel`."""
+    return _SUIT_NAMES[language][suit]
+
+
 def card_name(card: Card, language: Language) -> str:
     """A card's name: `Ace of Acorns`, `Eichel-Sau`; the Weli is the Weli in both."""
     if card == WELI:

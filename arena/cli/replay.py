@@ -20,7 +20,7 @@ from arena.replay_text import CANONICAL, CardNames, show
 from arena.replay_verify import verify
 from arena.store import SessionEntry, StoreError, StoreReader, check_session
 from arena.text import escape
-from engine.notation import CardStyle, show_card, show_suit
+from engine.notation import CardStyle, Language, card_name, show_card, show_suit, suit_name
 
 _folder = click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 
@@ -75,13 +75,21 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
     show_default=True,
     help="How cards are written.",
 )
-def show_session(folder: Path, session: str, suits: str) -> None:
+@click.option(
+    "--names",
+    type=click.Choice([language.value for language in Language]),
+    help="Write the names of the cards, in English or German.",
+)
+def show_session(folder: Path, session: str, suits: str, names: str | None) -> None:
     """Show a whole session as text: hands, calls, tricks, payments."""
     with _reader(folder) as store:
         text = store.replay(store.find(session))
     played = parse(text)
-    names = _names(CardStyle(suits), weli_as_joker=played.header.ruleset.weli_as_joker)
-    for line in show(played, names):
+    if names is None:
+        written = _signs(CardStyle(suits), weli_as_joker=played.header.ruleset.weli_as_joker)
+    else:
+        written = _names(Language(names))
+    for line in show(played, written):
         click.echo(line)
 
 
@@ -143,7 +151,15 @@ def _verify_file(file: Path) -> int:
     return 0
 
 
-def _names(style: CardStyle, *, weli_as_joker: bool) -> CardNames:
+def _names(language: Language) -> CardNames:
+    return CardNames(
+        card=lambda card: card_name(card, language),
+        suit=lambda suit: suit_name(suit, language),
+        between=", ",
+    )
+
+
+def _signs(style: CardStyle, *, weli_as_joker: bool) -> CardNames:
     if style is CardStyle.CANONICAL:
         return CANONICAL
     return CardNames(

@@ -150,9 +150,11 @@ def test_a_folder_without_a_run_is_told(command: list[str], tmp_path: Path) -> N
 
 
 def test_cards_are_written_as_is_asked_for(folder: Path) -> None:
-    """French suits instead of the game's own."""
+    """French suits instead of the game's own, or the cards' names in English or German."""
     assert "♠" in kratzen("replay", "show", folder, "1.1", "--suits", "french").out
     assert "♠" not in kratzen("replay", "show", folder, "1.1").out
+    assert " of Acorns" in kratzen("replay", "show", folder, "1.1", "--names", "en").out
+    assert "Eichel-" in kratzen("replay", "show", folder, "1.1", "--names", "de").out
 
 
 def test_the_names_of_the_bots_are_in_every_view(folder: Path) -> None:
