@@ -35,14 +35,14 @@ MS_PER_S: Final = 1000
 
 @dataclass(slots=True)
 class Record:
-    """What one bot did: chips a deal, one value a block, and the milliseconds of each decision."""
+    """What one bot did: chips a deal, one value a block, and the milliseconds of CPU time of each decision."""
 
     chips: list[float] = field(default_factory=list)
     decision_ms: list[float] = field(default_factory=list)
 
 
 def played(session: Session, bots: list[Bot], name: str) -> Iterator[tuple[int, float]]:
-    """Play a session with `bots` by seat to its end; yields the seat and the milliseconds of each decision.
+    """Play a session with `bots` by seat to its end; yields the seat and the milliseconds of CPU time of each decision.
 
     Args:
         session: at its first decision.
@@ -54,9 +54,9 @@ def played(session: Session, bots: list[Bot], name: str) -> Iterator[tuple[int, 
         seat = decision.seat
         asked[seat] += 1
         request = Request(name, asked[seat], session.view(seat), decision.legal)
-        before_s = time.perf_counter()
+        before_s = time.process_time()
         answer = bots[seat].decide(request)
-        yield seat, (time.perf_counter() - before_s) * MS_PER_S
+        yield seat, (time.process_time() - before_s) * MS_PER_S
         session.apply(answer[0] if isinstance(answer, tuple) else answer)
 
 

@@ -22,7 +22,7 @@ from engine.actions import (
 )
 from engine.cards import WELI, Card, Rank, Suit, rank_of
 from engine.rules import DealKind, ExchangeMode, OderMeaning
-from engine.trick import TRUMPS, card_order
+from engine.trick import TRUMPS, card_order, strongest
 from engine.view import View
 from kratzen.sdk import Bot, Request, run
 from sample_bots.basics import answer_with, cards_of
@@ -164,7 +164,8 @@ class CautiousBot(Bot):
             cards = [card for card in cards if rank_of(card) is Rank.ACE] or cards
         return quick_card(
             cards,
-            view.trick,
+            view.trick[0][1] if view.trick else None,
+            strongest(view.trick, order)[1] if view.trick else None,
             order,
             is_last=len(view.trick) == len(view.active) - 1,
             is_bettler=is_bettler(view),

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Final
 
 from engine.actions import Call
-from engine.cards import PACK_SIZE, Card, Rank, Seat, rank_of
+from engine.cards import PACK_SIZE, Card, Rank, rank_of
 from engine.rules import PenaltyMode
-from engine.trick import TRUMPS, CardOrder, beats, card_order, strongest
+from engine.trick import TRUMPS, CardOrder, beats, card_order
 from engine.view import View
 
 TRUMP_TRICKS: Final = (1.35, 1.05, 0.85, 0.75, 0.65, 0.6, 0.55, 0.5, 0.5)
@@ -50,7 +50,7 @@ def likely_tricks(hand: Iterable[Card], order: CardOrder, rival_count: int) -> f
 
 def weakest_first(cards: Iterable[Card], order: CardOrder) -> list[Card]:
     """Cards in the order in which one would give them up: plain before trumps, low before high."""
-    return sorted(cards, key=lambda card: (order.strengths[card], card))
+    return sorted(cards, key=order.strengths.__getitem__)
 
 
 def is_bettler(view: View) -> bool:
@@ -74,7 +74,8 @@ def penalty_of(view: View) -> int:
 
 def quick_card(
     cards: Sequence[Card],
-    trick: Sequence[tuple[Seat, Card]],
+    led: Card | None,
+    best: Card | None,
     order: CardOrder,
     *,
     is_last: bool,
@@ -87,20 +88,20 @@ def quick_card(
 
     Args:
         cards: the legal ones.
-        trick: what lies on the table.
+        led: the first card of the trick; None for the leader.
+        best: the card that wins the trick so far; None for the leader.
         order: the cards under the present trumps.
         is_last: whether this card completes the trick.
         is_bettler: whether the player wants no trick.
     """
     ascending = weakest_first(cards, order)
-    if not trick:
+    if led is None or best is None:
         return ascending[0 if is_bettler else -1]
-    best = strongest(tuple(trick), order)[1]
     if is_bettler:
         losing = [card for card in ascending if not beats(card, best, order)]
         return losing[-1] if losing else ascending[-1 if is_last else 0]
     winning = [card for card in ascending if beats(card, best, order)]
     if not winning:
         return ascending[0]
-    is_ruff = order.suits[winning[0]] != order.suits[trick[0][1]]
+    is_ruff = order.suits[winning[0]] != order.suits[led]
     return winning[0 if is_last or is_ruff else -1]

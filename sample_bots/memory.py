@@ -8,8 +8,9 @@ from functools import cache
 from math import comb
 
 from engine.cards import PACK_SIZE, Card, Seat
+from engine.imagine import unseen_cards
 from engine.trick import CardOrder, beats, legal_cards, strongest
-from engine.view import View, unseen_cards
+from engine.view import View
 from sample_bots.judgement import order_of
 
 

@@ -92,7 +92,8 @@ class SamplingBot(Bot):
             return self._book.choose(view_of(deal, decision.seat), decision.legal)
         card = quick_card(
             cards_of(decision.legal),
-            deal.trick,
+            deal.trick[0][1] if deal.trick else None,
+            deal.winning[1] if deal.winning else None,
             deal.order,
             is_last=len(deal.queue) == 1,
             is_bettler=(decision.seat, Call.BETTLER) in deal.declarations,

@@ -12,8 +12,9 @@ from typing import Final
 from engine.actions import Call, Legal
 from engine.cards import Card, Seat
 from engine.deal import Deal
+from engine.imagine import imagine, unseen_cards
 from engine.trick import TRUMPS
-from engine.view import View, imagine, unseen_cards
+from engine.view import View
 from sample_bots.judgement import order_of, weakest_first
 from sample_bots.memory import possible_cards
 
@@ -70,6 +71,8 @@ def _shown_to_all(view: View, seat: Seat) -> list[Card]:
     shown = [card for swap in view.exchanges if swap.seat == seat for card in swap.face_up]
     if view.ruleset.turn_up_to_dealer and seat == view.dealer:
         shown += view.turned
+    if not shown:
+        return []
     order = order_of(view)
     return [card for card in reversed(weakest_first(shown, order)) if order.suits[card] == TRUMPS]
 

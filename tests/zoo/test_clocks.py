@@ -1,0 +1,223 @@
+"""Who is charged for what: bots for all of their own time, nobody for the arena's (F5, F6, T01, T02, T14)."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from time import monotonic
+from typing import Final
+
+import pytest
+
+from arena.clock import ClockSettings, SystemTime
+from arena.faults import FaultCause
+from arena.record import DecisionRecord, Origin
+from arena.replay import parse
+from arena.runner import SessionRunner
+from engine.events import Decided
+from kratzen.sdk.client import Settings
+from sample_bots.faulty import RawBot
+from tests.arena.tables import ScriptedSeat, TableTime, referee
+from tests.zoo import metronomes
+from tests.zoo.leftovers import nothing_left_over
+from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
+
+LIMIT_MS: Final = 200
+CLOCK: Final = ClockSettings(
+    move_ms=LIMIT_MS, bank_ms=0, first_answer_ms=0, join_ms=30_000, max_strikes=10**6
+)
+LOADED_US: Final = 25_000
+"""By so much at most the charge is above the bot's own measure for 99 in 100, on a machine that is busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One decision of a bot that was asked: how it came about, and what the bot itself knows of it.
+
+    Attributes:
+        measured_us: from reading the request to writing the answer.
+        late_us: by how much the bot's own process was late when it read.
+    """
+
+    bot: str
+    record: DecisionRecord
+    measured_us: int
+    late_us: int
+
+    @property
+    def over_us(self) -> int:
+        """What was charged beyond the bot's own time."""
+        return self.record.charged_us - self.measured_us - self.late_us
+
+
+SIZES: Final = [
+    (16, 1),
+    pytest.param((256, 6), marks=pytest.mark.nightly),
+    pytest.param((960, 12), marks=pytest.mark.soak),
+]
+"""Tables and deals: some hundred decisions, some ten thousand, a hundred thousand."""
+
+
+async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int) -> list[Judged]:
+    """Play tables side by side with bots that answer after so many ms; what their journals have too."""
+    tables, deals = size
+    setting = Setting(clock=CLOCK, tables=tables, at_once=min(64, tables), deals=deals)
+    after_ms = {**dict.fromkeys(GOOD, good_ms), **dict.fromkeys(setting.bad_names, bad_ms)}
+    async with small_arena(setting) as arena:
+        orchestra = await metronomes.start(arena, after_ms)
+        assert await arena.arena.lobby.wait_for(after_ms, 30) == ()
+        outcomes = await arena.play()
+        return judged_by(await orchestra.journals(), outcomes)
+
+
+def judged_by(journals: dict[str, metronomes.Journal], outcomes: list[Outcome]) -> list[Judged]:
+    """Every decision that a bot was asked and has in its journal."""
+    judged = []
+    for outcome in outcomes:
+        header = outcome.replay.header
+        for step in outcome.replay.steps:
+            if not isinstance(step.event, Decided) or not step.decision or not step.decision.request_id:
+                continue
+            name = header.seats[step.event.seat].bot
+            entry = journals[name].get((header.session_id, step.decision.request_id))
+            if entry is not None:
+                judged.append(Judged(name, step.decision, *entry))
+    return judged
+
+
+def percentile(values: list[int], percent: int) -> int:
+    """So many of a hundred values are no larger."""
+    return sorted(values)[-(-len(values) * percent // 100) - 1]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int]) -> None:
+    """Many tables at once, bots at half the limit: no time-out, and they are charged their own time (T01)."""
+    async with nothing_left_over():
+        judged = await keep_time(size, good_ms=LIMIT_MS // 2, bad_ms=LIMIT_MS // 2)
+    assert [each for each in judged if each.record.origin is not Origin.ASKED] == []
+    over_us = [each.over_us for each in judged]
+    # What passed between handing over and arrival holds all of the bot's own time.
+    assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in judged)
+    assert percentile(over_us, 99) <= LOADED_US
+    lag_us = percentile([each.record.lag_us for each in judged], 99)
+    late_us = percentile([each.late_us for each in judged], 99)
+    print(  # noqa: T201
+        f"F5: n = {len(judged)} decisions at {size[0]} tables, 0 time-outs; charged minus measured "
+        f"p50 {percentile(over_us, 50)} us, p99 {percentile(over_us, 99)} us; "
+        f"lag p99 {lag_us} us, of the bots' process {late_us} us"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_50_ms_decide(size: tuple[int, int]) -> None:
+    """Bots 50 ms under the limit are never timed out, bots 50 ms over it always.
+
+    It is a bot's own measure that says where it was: a busy machine makes it late by itself. And
+    what the arena itself kept waiting for so long is not charged.
+    """
+    async with nothing_left_over():
+        judged = await keep_time(size, good_ms=LIMIT_MS - 50, bad_ms=LIMIT_MS + 50)
+    own_us = LIMIT_MS * 1000 - LOADED_US
+    under = [each for each in judged if each.measured_us + each.late_us <= own_us]
+    over = [each for each in judged if each.measured_us >= (LIMIT_MS + 50) * 1000]
+    assert [each for each in under if each.record.origin is not Origin.ASKED] == []
+    excused = [each for each in over if each.record.origin is Origin.ASKED]
+    assert all(each.record.cause is FaultCause.TIMEOUT for each in over if each not in excused)
+    assert all(each.record.lag_us >= each.measured_us - LIMIT_MS * 1000 for each in excused)
+    print(  # noqa: T201
+        f"F5: n = {len(under)} decisions 50 ms under, 0 time-outs; {len(over)} 50 ms over, "
+        f"{len(over) - len(excused)} time-outs, {len(excused)} excused by the arena's own lag"
+    )
+
+
+# ------------------------------------------------------------------ the machine's own clock
+
+
+class SteppedTime(TableTime):
+    """A time whose wall clock is put forward and back by an hour at every look, as nobody would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = 0
+
+    def utc_text(self) -> str:
+        """The time of day, wrong by an hour one way or the other."""
+        self._looks += 1
+        moment = datetime(2026, 3, 29, 2, tzinfo=UTC) + timedelta(hours=self._looks % 2)
+        return moment.isoformat(timespec="milliseconds")
+
+
+async def test_steps_of_the_wall_clock_change_no_result() -> None:
+    """The same session, time-outs included, whatever the time of day does meanwhile (T14, F6)."""
+    digests = set()
+    for time in (TableTime(), SteppedTime()):
+        seats = [ScriptedSeat(time, after_us=us) for us in (0, 999_000, 10**12, 5)]
+        runner = SessionRunner(referee(deals=3), seats, time.clockwork())
+        runner.open()
+        played = await runner.play()
+        assert played.result.seats[2].strikes > 0
+        digests.add(parse(played.replay).end.play_sha256)
+    assert len(digests) == 1
+
+
+def test_stamps_of_one_process_are_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wall clock that is put back holds the stamps up until it has caught up; they are UTC (F6)."""
+    hours = iter((12, 13, 12, 12, 13, 14))
+
+    class Stepped(datetime):
+        """A wall clock by a script."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Stepped":
+            """The next of the script."""
+            return cls(2026, 3, 29, next(hours), tzinfo=tz)
+
+    monkeypatch.setattr("arena.clock.datetime", Stepped)
+    time = SystemTime()
+    stamps = [time.utc_text() for _ in range(6)]
+    assert stamps == sorted(stamps)
+    assert [stamp[11:13] for stamp in stamps] == ["12", "13", "13", "13", "13", "14"]
+    assert all(stamp.endswith("+00:00") for stamp in stamps)
+
+
+# ------------------------------------------------------------------ cold starts
+
+
+class SlowStarter(RawBot):
+    """Dials after a time that it needs to load."""
+
+    name = "slow_starter"
+
+    def __init__(self, settings: Settings, load_ms: int) -> None:
+        super().__init__(settings)
+        self._load_ms = load_ms
+
+    async def run(self) -> None:
+        """Load, then play."""
+        await asyncio.sleep(self._load_ms / 1000)
+        await self.converse()
+
+
+LOADS_MS: Final = (0, 500, 800, 1200, 2000)
+JOIN_MS: Final = 1000
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.nightly)])
+async def test_a_bot_is_in_or_out_by_the_join_limit_alone(rounds: int) -> None:
+    """Who loads for less than the limit plays, who loads for longer forfeits, each time (T07, E01)."""
+    clock = replace(CALM, join_ms=JOIN_MS)
+    for _ in range(rounds):
+        async with small_arena(Setting(clock=clock, tables=len(LOADS_MS))) as arena:
+            arena.seat_good_bots()
+            assert await arena.arena.lobby.wait_for(GOOD, 30) == ()
+            for table, load_ms in enumerate(LOADS_MS, start=1):
+                arena.seat(SlowStarter(arena.settings(bad_name(table)), load_ms).run())
+            began_s = monotonic()
+            outcomes = {outcome.result.block: outcome for outcome in await arena.play()}
+            # A table whose bot does not come waits for the limit, once.
+            assert JOIN_MS / 1000 <= monotonic() - began_s <= JOIN_MS / 1000 + 1
+        for table, load_ms in enumerate(LOADS_MS, start=1):
+            causes = [fault.cause for fault in outcomes[table].bad.faults]
+            assert causes == ([] if load_ms < JOIN_MS else [FaultCause.NO_HANDSHAKE])
+            assert outcomes[table].faults_of_good == []
+    print(f"F6: n = {rounds} starts each of {LOADS_MS} ms against {JOIN_MS} ms")  # noqa: T201

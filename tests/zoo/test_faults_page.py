@@ -1,0 +1,60 @@
+"""The page on faults names tests that exist, and leaves nothing out."""
+
+import ast
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from arena.faults import FaultCause
+from sample_bots.faulty import ZOO
+from tests.zoo.test_zoo import CASES
+
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+NAMED: Final = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
+
+ROWS: Final = {
+    "E": (1, 3, 5, 6, 8, 10, 11, 13, 14, 16, 18, 19),
+    "T": (1, 2, 4, 6, 7, 9, 10, 11, 13, 14),
+    "G": (1, 2, 4, 6, 7, 10, 11, 12, 13, 14, 16, 17, 18, 20),
+    "X": (1, 3, 4, 6, 8, 9, 12, 14, 15, 16, 17),
+}
+"""The rows of known faults that concern bots, clocks, gRPC and security."""
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), NAMED, ids=lambda part: part.removesuffix(".py").rpartition("/")[2]
+)
+def test_a_test_that_is_named_exists(file: str, name: str) -> None:
+    """File and function are there, and pytest would take the function for a test."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    functions = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert name in functions
+    assert name.startswith("test_")
+
+
+def test_every_row_is_walked_through() -> None:
+    """Each known fault has its line, in order, with a test or a sentence."""
+    walked = re.findall(r"^\| ([ETGX]\d\d) \| .+ \| (.+) \|$", PAGE, re.MULTILINE)
+    assert [row for row, _ in walked] == [
+        f"{kind}{number:02}" for kind, numbers in ROWS.items() for number in numbers
+    ]
+    assert all(len(here) > 20 for _, here in walked)
+
+
+def test_every_cause_and_every_behaviour_is_there() -> None:
+    """The tables have all of them, and the causes of the behaviours are those that the zoo tests."""
+    causes = re.findall(r"^\| `(\w+)` \| .+ \| .+ \| .+ \|$", PAGE, re.MULTILINE)
+    assert sorted(causes) == sorted(FaultCause)
+    table = PAGE.partition("| behaviour | booked |")[2].partition("\n\n")[0]
+    booked = {}
+    for names, cause in re.findall(r"^\| (`.+`) \| (.+) \|$", table, re.MULTILINE):
+        booked.update(dict.fromkeys(re.findall(r"`(\w+)`", names), cause))
+    assert set(booked) == set(ZOO)
+    for name, case in CASES.items():
+        first = next((f"`{cause}`" for cause in case.causes), "nothing")
+        assert booked[name].startswith(first), name

@@ -1,0 +1,334 @@
+"""Links lost, cut, slow or silent: what a bot that comes back finds, and what it is charged (F7, E08)."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from random import Random
+from time import monotonic
+from typing import Final
+
+import grpc
+import pytest
+
+from arena.faults import FaultCause
+from arena.lag import Heartbeat
+from arena.link import LinkLimits
+from kratzen.sdk.client import Settings
+from kratzen.v1 import bot_pb2
+from sample_bots.faulty import RawBot
+from tests.zoo.leftovers import nothing_left_over
+from tests.zoo.proxy import Wire, wire_to
+from tests.zoo.reference import always, expected, never
+from tests.zoo.small_arena import BRISK, CALM, Outcome, Setting, SmallArena, small_arena
+
+ROUNDING_MS: Final = 1
+
+
+class Returner(RawBot):
+    """Drops its link at every first sight of a request, stays away, and compares what it is offered then.
+
+    Attributes:
+        returns: how often it came back to a request.
+        differences: what was not as before.
+    """
+
+    name = "returner"
+
+    def __init__(self, settings: Settings, chance: Random, most_s: float) -> None:
+        super().__init__(settings)
+        self.returns = 0
+        self.differences: list[str] = []
+        self._chance = chance
+        self._most_s = most_s
+        self._seen: dict[int, tuple[bot_pb2.Request, float]] = {}
+
+    async def run(self) -> None:
+        """Play on as many streams as it takes."""
+        await self.converse()
+        while self.status is not None and self.status[0] is grpc.StatusCode.CANCELLED:
+            await asyncio.sleep(self._chance.uniform(0, self._most_s))
+            await self.converse()
+
+    async def asked(self, request: bot_pb2.Request) -> None:
+        """Drop the link, or compare."""
+        if request.request_id not in self._seen:
+            self._seen[request.request_id] = (request, monotonic())
+            assert self._call is not None
+            self._call.cancel()
+            return
+        before, seen_s = self._seen[request.request_id]
+        self.returns += 1
+        self._compare(before, request, (monotonic() - seen_s) * 1000)
+        await self.answer(request)
+
+    def _compare(self, before: bot_pb2.Request, now: bot_pb2.Request, away_ms: float) -> None:
+        spent_ms = before.time_left_ms - now.time_left_ms
+        # Between the two sights nothing was added to the time; the arena's clock began a little earlier.
+        if not away_ms - spent_ms <= self.slack_ms(away_ms):
+            self.differences.append(f"away {away_ms} ms, charged {spent_ms} ms")
+        same = bot_pb2.Request()
+        same.CopyFrom(now)
+        same.time_left_ms = before.time_left_ms
+        if same != before:
+            self.differences.append(f"request {before.request_id} is another one")
+
+    @staticmethod
+    def slack_ms(away_ms: float) -> float:
+        """The second sight is the bot's, a way later than the arena's reckoning."""
+        return ROUNDING_MS + min(away_ms, 50)
+
+
+@pytest.mark.parametrize(("tables", "most_s"), [(1, 0.02), pytest.param(16, 10, marks=pytest.mark.nightly)])
+async def test_a_bot_that_comes_back_finds_all_it_had(tables: int, most_s: float) -> None:
+    """Hand, legal set, id and what is left of the time; the time away is charged, and that is all."""
+    async with nothing_left_over():
+        outcomes, returns, differences = await play_with_returners(tables, most_s)
+    assert differences == []
+    assert returns == sum(outcome.bad.asked_count for outcome in outcomes) >= 10
+    for outcome in outcomes:
+        undisturbed(outcome)
+    print(f"F7: n = {returns} returns after up to {most_s} s, all as before")  # noqa: T201
+
+
+async def play_with_returners(tables: int, most_s: float) -> tuple[list[Outcome], int, list[str]]:
+    """What was played, how often bots came back, and what they did not find again."""
+    setting = Setting(tables=tables)
+    async with small_arena(setting) as arena:
+        arena.seat_good_bots()
+        bots = [
+            Returner(arena.settings(name), Random(name), most_s)  # noqa: S311 - the same every time
+            for name in setting.bad_names
+        ]
+        for bot in bots:
+            arena.seat(bot.run())
+        outcomes = await arena.play()
+    return outcomes, sum(bot.returns for bot in bots), [text for bot in bots for text in bot.differences]
+
+
+def undisturbed(outcome: Outcome) -> None:
+    """Nobody is at fault, and the chips are those of a session without any trouble."""
+    assert outcome.faults_of_good == []
+    assert outcome.bad.faults == ()
+    wanted = expected(outcome, never, max_strikes=CALM.max_strikes)
+    assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks
+
+
+class Twelve(RawBot):
+    """Waits until it owes twelve answers, loses its link, and comes back once.
+
+    Attributes:
+        offered: what the first message after that held: sessions and requests.
+    """
+
+    name = "twelve"
+    max_sessions = 12
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.offered: tuple[int, int] | None = None
+        self._owed = 0
+
+    async def run(self) -> None:
+        """Play on two streams."""
+        await self.converse()
+        await self.converse()
+
+    async def heard(self, response: bot_pb2.PlayResponse) -> None:
+        """Look at the first message of the second stream."""
+        if self._owed == 12 and self.offered is None:
+            self.offered = (len(response.session_starts), len(response.requests))
+        await super().heard(response)
+
+    async def asked(self, request: bot_pb2.Request) -> None:
+        """Owe, until it is enough."""
+        if self._owed == 12:
+            await self.answer(request)
+            return
+        self._owed += 1
+        if self._owed == 12:
+            assert self._call is not None
+            self._call.cancel()
+
+
+async def test_twelve_sessions_are_offered_again_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session that the bot sits in, with every request that is open, and none is forfeited (E08)."""
+    # An arena that is late plays fewer at once, and the bot here waits for all twelve.
+    monkeypatch.setattr(Heartbeat, "is_late", False)
+    async with nothing_left_over():
+        outcomes, offered = await play_with_twelve()
+    assert offered == (12, 12)
+    for outcome in outcomes:
+        undisturbed(outcome)
+
+
+async def play_with_twelve() -> tuple[list[Outcome], tuple[int, int] | None]:
+    """What was played, and what the bot was offered when it came back."""
+    async with small_arena(Setting(tables=12, is_one_bot=True)) as arena:
+        arena.seat_good_bots()
+        bot = Twelve(arena.settings("bad1"))
+        arena.seat(bot.run())
+        return await arena.play(), bot.offered
+
+
+# ------------------------------------------------------------------ through a wire that can be spoilt
+
+
+class Wired(RawBot):
+    """Plays through a wire, which is spoilt when it is first asked; dials again when it is cut.
+
+    Attributes:
+        is_asked: set from the first request on.
+    """
+
+    name = "wired"
+
+    def __init__(self, settings: Settings, wire: Wire) -> None:
+        super().__init__(Settings(wire.address, settings.token))
+        self.is_asked = asyncio.Event()
+
+    async def run(self) -> None:
+        """Play on as many streams as it takes."""
+        await self.converse()
+        while self.status is not None and self.status[0] is grpc.StatusCode.UNAVAILABLE:
+            await self.converse()
+
+    async def asked(self, request: bot_pb2.Request) -> None:
+        """Answer once the test has had its turn."""
+        first = not self.is_asked.is_set()
+        self.is_asked.set()
+        if first:
+            # The wire is spoilt by whoever waits for this.
+            await asyncio.sleep(0)
+        await self.answer(request)
+
+
+async def seat_wired(arena: SmallArena, stack: AsyncExitStack, name: str) -> tuple[Wired, Wire]:
+    """A bot behind a wire of its own."""
+    wire = await stack.enter_async_context(wire_to(arena.arena.address))
+    bot = Wired(arena.settings(name), wire)
+    arena.seat(bot.run())
+    return bot, wire
+
+
+async def test_a_black_hole_costs_the_limit_of_what_is_owed() -> None:
+    """Nothing says that the peer is gone, and nobody waits longer than for a bot that is silent (G11)."""
+    async with small_arena(Setting(clock=BRISK)) as arena, AsyncExitStack() as stack:
+        arena.seat_good_bots()
+        bot, wire = await seat_wired(arena, stack, "bad1")
+        playing = asyncio.create_task(arena.play())
+        await bot.is_asked.wait()
+        wire.stop()
+        (outcome,) = await playing
+    assert {fault.cause for fault in outcome.bad.faults} == {FaultCause.TIMEOUT}
+    assert outcome.faults_of_good == []
+
+
+async def test_a_connection_that_is_reset_is_taken_up_again() -> None:
+    """The bot dials again within its time and loses nothing."""
+    async with small_arena(Setting()) as arena, AsyncExitStack() as stack:
+        arena.seat_good_bots()
+        bot, wire = await seat_wired(arena, stack, "bad1")
+        playing = asyncio.create_task(arena.play())
+        await bot.is_asked.wait()
+        wire.cut()
+        (outcome,) = await playing
+    undisturbed(outcome)
+
+
+@pytest.mark.parametrize(
+    ("delay_s", "bytes_per_s"),
+    [
+        (0.02, 0),
+        (0, 100_000),
+        pytest.param(0.5, 0, marks=pytest.mark.nightly),
+        pytest.param(0, 1000, marks=pytest.mark.nightly),
+    ],
+)
+async def test_a_slow_wire_costs_its_bot_time_and_nobody_anything_else(
+    delay_s: float, bytes_per_s: int
+) -> None:
+    """A bot far away, or behind a thin wire, plays as well as any while its clocks allow for it."""
+    async with small_arena(Setting(deals=1)) as arena, AsyncExitStack() as stack:
+        arena.seat_good_bots()
+        _, wire = await seat_wired(arena, stack, "bad1")
+        wire.delay_s, wire.bytes_per_s = delay_s, bytes_per_s
+        (outcome,) = await arena.play()
+    undisturbed(outcome)
+    asked = [record for record in outcome.decisions_of_bad if record.request_id]
+    assert all(record.charged_us + record.lag_us >= delay_s * 2 * 1_000_000 for record in asked)
+
+
+async def test_half_of_24_links_stop_and_go_on_in_another_order() -> None:
+    """Each table waits for its own bot alone, and all of them end as if nothing had been (F7)."""
+    setting = Setting(tables=24, at_once=24)
+    chance = Random(7)  # noqa: S311 - the same order every time
+    async with small_arena(setting) as arena, AsyncExitStack() as stack:
+        arena.seat_good_bots()
+        wired = [await seat_wired(arena, stack, name) for name in setting.bad_names]
+        playing = asyncio.create_task(arena.play())
+        stopped = chance.sample(wired, 12)
+        for bot, wire in stopped:
+            await bot.is_asked.wait()
+            wire.stop()
+        for _, wire in chance.sample(stopped, 12):
+            wire.free()
+        outcomes = await playing
+    for outcome in outcomes:
+        undisturbed(outcome)
+
+
+@pytest.mark.nightly
+async def test_a_peer_that_vanishes_is_noticed_though_it_owes_nothing() -> None:
+    """By the keepalive: interval and time-out, 40 s at the most with the defaults (G11)."""
+    limits = LinkLimits(keepalive_interval_ms=1000)
+    async with small_arena(Setting(limits=limits)) as arena, AsyncExitStack() as stack:
+        member = arena.arena.lobby.member("bad1")
+        _, wire = await seat_wired(arena, stack, "bad1")
+        await asyncio.wait_for(member.there.wait(), 30)
+        wire.stop()
+        began_s = monotonic()
+        async with asyncio.timeout(40):
+            while member.is_there:  # noqa: ASYNC110 - the lobby tells nobody else
+                await asyncio.sleep(0.1)
+        print(f"F7: a silent peer was noticed after {monotonic() - began_s:.1f} s")  # noqa: T201
+        wire.cut()
+
+
+class Pinging(RawBot):
+    """Pings a quiet stream as often as clients in other languages do."""
+
+    name = "pinging"
+    options = (
+        *RawBot.options,
+        ("grpc.keepalive_time_ms", 10_000),
+        ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.http2.max_pings_without_data", 0),
+    )
+
+
+@pytest.mark.parametrize(
+    "quiet_s",
+    [pytest.param(60, marks=pytest.mark.nightly), pytest.param(1800, marks=pytest.mark.soak)],
+)
+async def test_pings_cut_nobody_off(quiet_s: int) -> None:
+    """A bot that waits for its turn and pings every 10 s keeps its link (G01)."""
+    async with small_arena(Setting()) as arena:
+        bot = Pinging(arena.settings("bad1"))
+        running = arena.seat(bot.run())
+        member = arena.arena.lobby.member("bad1")
+        await asyncio.wait_for(member.there.wait(), 30)
+        ended, _ = await asyncio.wait([running], timeout=quiet_s)
+        assert not ended
+        assert member.is_there
+    print(f"F7: {quiet_s} s of pings every 10 s, no GOAWAY")  # noqa: T201
+
+
+async def test_a_bot_that_never_answers_gets_what_the_fallback_gets() -> None:
+    """The same over real links as in virtual time: silence does not pay (K18)."""
+    async with small_arena(Setting(clock=BRISK)) as arena, AsyncExitStack() as stack:
+        arena.seat_good_bots()
+        _, wire = await seat_wired(arena, stack, "bad1")
+        await asyncio.wait_for(arena.arena.lobby.member("bad1").there.wait(), 30)
+        wire.stop()
+        (outcome,) = await arena.play()
+    wanted = expected(outcome, always, max_strikes=BRISK.max_strikes)
+    assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks

@@ -1,0 +1,251 @@
+"""The zoo of bad bots over real links: the right cause on the right seat, nobody else the worse for it (F4).
+
+Each behaviour of `sample_bots.faulty` sits at a table with three good bots. The measure is the
+same session played by the engine alone, with the fallback for whatever the bad bot did not do.
+"""
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import pytest
+
+from arena.faults import FaultCause
+from arena.link import LinkLimits
+from arena.messages import RejectReason
+from arena.record import Origin
+from engine.actions import DecisionKind
+from sample_bots.faulty import ZOO
+from tests.zoo.leftovers import nothing_left_over
+from tests.zoo.reference import Errs, always, at_numbers, expected, from_number, never, when_asked
+from tests.zoo.small_arena import BRISK, CALM, GOOD, Outcome, Setting, SmallArena, small_arena
+
+LATE_ALLOWED_US: Final = 50_000
+"""By so much at most a limit fires late, what the arena itself was late by not counted (T06)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """How a behaviour is played, and what must come of it.
+
+    Attributes:
+        causes: of its faults; each fault has one of them.
+        errs: which questions it gives no good answer to.
+        forfeits_at: the fault that ends its session: with 0 it is not there at all.
+        is_process: whether it must be a process of its own, since it ends or stops that.
+        strays: answers of it that fit no open request, of which there are some.
+    """
+
+    causes: frozenset[FaultCause] = frozenset()
+    errs: Errs = never
+    forfeits_at: int = CALM.max_strikes
+    setting: Setting = field(default_factory=Setting)
+    is_process: bool = False
+    strays: frozenset[RejectReason] = frozenset()
+
+
+def absent(**limits: int) -> Case:
+    """It never gets as far as a Hello that is accepted."""
+    clock = replace(CALM, join_ms=500)
+    return Case(
+        causes=frozenset({FaultCause.NO_HANDSHAKE}),
+        forfeits_at=0,
+        setting=Setting(clock=clock, limits=LinkLimits(**limits)),
+    )
+
+
+def gone(errs: Errs) -> Case:
+    """It exits once too often."""
+    return Case(causes=frozenset({FaultCause.EXITED}), errs=errs, forfeits_at=1, is_process=True)
+
+
+def silent(cause: FaultCause, errs: Errs = always, strays: RejectReason | None = None, **limits: int) -> Case:
+    """Its clock runs out, for whatever reason."""
+    return Case(
+        causes=frozenset({cause}),
+        errs=errs,
+        setting=Setting(clock=BRISK, limits=LinkLimits(**limits)),
+        strays=frozenset({strays} if strays else ()),
+    )
+
+
+def cheating(kind: DecisionKind) -> Case:
+    """It answers one kind of question against the rules."""
+    return Case(causes=frozenset({FaultCause.ILLEGAL}), errs=when_asked(kind))
+
+
+def at_limit(*causes: FaultCause) -> Case:
+    """It answers near the end of its time, each time."""
+    return Case(causes=frozenset(causes), setting=Setting(clock=BRISK, deals=1))
+
+
+CASES: Final = {
+    "never_connects": absent(),
+    "no_hello": absent(hello_ms=100),
+    "wrong_version": absent(),
+    "wrong_token": absent(),
+    "hello_then_silence": silent(FaultCause.TIMEOUT),
+    "exits_before_turn": gone(always),
+    "exits_during_turn": gone(always),
+    "exits_after_turn": gone(from_number(5)),
+    "stops_itself": replace(silent(FaultCause.TIMEOUT), is_process=True),
+    "half_closes": silent(FaultCause.DISCONNECTED),
+    "cancels": silent(FaultCause.DISCONNECTED),
+    "reconnects_often": Case(),
+    "two_at_once": Case(),
+    "never_reads": replace(
+        silent(FaultCause.NOT_READING),
+        setting=Setting(clock=replace(BRISK, move_ms=800), limits=LinkLimits(unread_ms=500)),
+    ),
+    "random_bytes": silent(FaultCause.PROTOCOL),
+    "wrong_kind": silent(FaultCause.PROTOCOL),
+    "unknown_fields": Case(),
+    "huge_message": silent(FaultCause.FLOOD),
+    "chatter": silent(FaultCause.FLOOD, max_strays_per_second=100),
+    "answers_50_ms_early": at_limit(),
+    "answers_1_ms_early": at_limit(FaultCause.TIMEOUT),
+    "answers_1_ms_late": at_limit(FaultCause.TIMEOUT),
+    "answers_50_ms_late": silent(FaultCause.TIMEOUT, strays=RejectReason.LATE),
+    "answers_twice_same": Case(strays=frozenset({RejectReason.ALREADY_ANSWERED})),
+    "answers_twice_different": Case(strays=frozenset({RejectReason.ALREADY_ANSWERED})),
+    "answers_previous_id": silent(FaultCause.TIMEOUT, from_number(2), strays=RejectReason.ALREADY_ANSWERED),
+    "answers_future_id": silent(FaultCause.TIMEOUT, strays=RejectReason.UNKNOWN_REQUEST),
+    "illegal_card": cheating(DecisionKind.PLAY),
+    "folds_in_play": cheating(DecisionKind.PLAY),
+    "exchanges_foreign_cards": cheating(DecisionKind.EXCHANGE),
+    "exchanges_too_many": cheating(DecisionKind.EXCHANGE),
+}
+"""Every behaviour of F4."""
+
+ON_THE_EDGE: Final = ("answers_1_ms_early", "answers_1_ms_late")
+"""Either verdict is right, if it agrees with the times that the replay has."""
+
+
+# ------------------------------------------------------------------ playing
+
+
+async def play(name: str, case: Case, folder: Path) -> list[Outcome]:
+    """Play the tables of a case, all with bots of this behaviour."""
+    setting = case.setting
+    async with small_arena(setting) as arena:
+        arena.seat_good_bots()
+        assert await arena.arena.lobby.wait_for(GOOD, 30) == ()
+        if case.is_process:
+            async with arena.processes(("python", "-m", "sample_bots.faulty", name), folder):
+                return await timed_play(arena, case)
+        for bot in setting.bad_names:
+            arena.seat(ZOO[name](arena.settings(bot)).run())
+        return await timed_play(arena, case)
+
+
+async def timed_play(arena: SmallArena, case: Case) -> list[Outcome]:
+    """Play, and see that the sessions take no longer than all their limits and a second."""
+    began_s = monotonic()
+    outcomes = await arena.play()
+    taken_s = monotonic() - began_s
+    clock = case.setting.clock
+    asked = [sum(seat.asked_count for seat in outcome.result.seats) for outcome in outcomes]
+    assert taken_s <= clock.join_ms / 1000 + sum(asked) * clock.move_ms / 1000 + 1
+    return outcomes
+
+
+def judge(name: str, case: Case, outcome: Outcome) -> None:
+    """Hold a session against what the engine alone makes of it."""
+    bad, faults = outcome.bad, outcome.bad.faults
+    assert outcome.faults_of_good == []
+    errs = case.errs
+    if name in ON_THE_EDGE:
+        errs = at_numbers(fault.request_id for fault in faults)
+    wanted = expected(outcome, errs, max_strikes=case.forfeits_at)
+    is_at_fault = wanted.strike_count > 0 or wanted.forfeited
+    assert {fault.cause for fault in faults} == (case.causes if is_at_fault else frozenset())
+    assert all(fault.seat == bad.seat for fault in faults)
+    assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks
+    assert tuple(seat.place for seat in outcome.result.seats) == wanted.places
+    assert (bad.forfeited, bad.asked_count) == (wanted.forfeited, wanted.asked_count)
+    if case.forfeits_at == case.setting.clock.max_strikes:
+        assert bad.strikes == len(faults) == wanted.strike_count
+    else:
+        assert (bad.strikes, len(faults)) == (0, 1)
+    judge_times(case, outcome)
+    judge_strays(case, outcome)
+
+
+def judge_times(case: Case, outcome: Outcome) -> None:
+    """An answer was taken within its time; a clock ran out after it, and not much after it."""
+    allowance_us = case.setting.clock.move_ms * 1000
+    for record in outcome.decisions_of_bad:
+        if record.origin is Origin.ASKED:
+            assert record.charged_us <= allowance_us
+        elif record.cause not in (None, FaultCause.ILLEGAL):
+            assert allowance_us < record.charged_us <= allowance_us + LATE_ALLOWED_US
+
+
+def judge_strays(case: Case, outcome: Outcome) -> None:
+    """Answers that fit nothing are counted for who sent them, and the first few kept as they were."""
+    end = outcome.replay.end
+    kept = [stray for stray in end.stray if stray.seat == outcome.bad.seat]
+    assert [count for seat, count in enumerate(end.stray_counts) if seat != outcome.bad.seat] == [0, 0, 0]
+    assert case.strays <= {stray.reason for stray in kept}
+    assert all(stray.answer for stray in kept)
+    for stray in kept:
+        assert (stray.late_us is None) or stray.late_us >= 0
+        assert stray.reason is not RejectReason.LATE or stray.late_us is not None
+
+
+# ------------------------------------------------------------------ tests
+
+BY_CAUSE: Final = [
+    pytest.param(name, id=f"{'-'.join(sorted(case.causes)) or 'no fault'}: {name}")
+    for name, case in sorted(CASES.items())
+]
+"""The id of a test begins with the cause that it reaches."""
+
+
+def test_every_cause_is_reached() -> None:
+    """The list of causes is closed, and each of them follows from a behaviour here."""
+    assert frozenset.union(*[case.causes for case in CASES.values()]) == set(FaultCause)
+
+
+def test_the_zoo_is_whole() -> None:
+    """Every behaviour of F4 is there, and every one has its case."""
+    assert set(CASES) == set(ZOO)
+    assert len(ZOO) == 31
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_program_says_what_follows(name: str) -> None:
+    """What `--list` says of a behaviour is what the arena books."""
+    causes = " or ".join(sorted(CASES[name].causes))
+    said = ZOO[name].follows
+    assert said == (f"{causes} or none" if name in ON_THE_EDGE else causes)
+
+
+@pytest.mark.parametrize("name", BY_CAUSE)
+async def test_a_bad_bot_harms_itself_alone(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The right cause on the right seat, the good bots' results as with a fallback, nothing left over."""
+    case = CASES[name]
+    async with nothing_left_over():
+        (outcome,) = await play(name, case, tmp_path)
+    judge(name, case, outcome)
+    assert (outcome.bad.faults != ()) or not case.causes or name in ON_THE_EDGE
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", BY_CAUSE)
+async def test_a_hundred_bad_bots_harm_themselves_alone(name: str, tmp_path: Path) -> None:
+    """The same for many tables, sixteen at once; those with processes fewer."""
+    tables = 20 if CASES[name].is_process else 100
+    case = replace(CASES[name], setting=replace(CASES[name].setting, tables=tables))
+    async with nothing_left_over():
+        outcomes = await play(name, case, tmp_path)
+    for outcome in outcomes:
+        judge(name, case, outcome)
+    causes = Counter(fault.cause for outcome in outcomes for fault in outcome.bad.faults)
+    print(f"F4 {name}: n = {len(outcomes)} sessions, faults {dict(causes)}, 0 of good bots")  # noqa: T201
