@@ -35,14 +35,14 @@ MS_PER_S: Final = 1000
 
 @dataclass(slots=True)
 class Record:
-    """What one bot did: chips a deal, one value a block, and the milliseconds of CPU time of each decision."""
+    """What one bot did: chips a deal for each block, and the CPU time of each decision in milliseconds."""
 
     chips: list[float] = field(default_factory=list)
     decision_ms: list[float] = field(default_factory=list)
 
 
 def played(session: Session, bots: list[Bot], name: str) -> Iterator[tuple[int, float]]:
-    """Play a session with `bots` by seat to its end; yields the seat and the milliseconds of CPU time of each decision.
+    """Play a session to its end; yields the seat and the CPU time in milliseconds of each decision.
 
     Args:
         session: at its first decision.
