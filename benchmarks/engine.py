@@ -1,7 +1,7 @@
 """How fast the engine plays, with open_spiel's euchre beside it when that is installed.
 
-    python -m benchmarks.engine
-    python -m benchmarks.engine --seconds 1 --repeats 15
+    python benchmarks/engine.py
+    python benchmarks/engine.py --seconds 1 --repeats 15
 
 Random self-play on one core. Every game gets a window of CPU time in turn, again and again, and of
 all its windows the median is printed, with the slowest and the quickest: a machine that is shared, or
@@ -23,8 +23,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeAlias
+
+if __name__ == "__main__":
+    # Run by its path, this file would be taken for the package of the same name.
+    sys.path[0] = str(Path(__file__).parents[1])
 
 from engine.actions import Action, DecisionKind, Discard, Exchange, Legal, Listed
 from engine.events import Decided

@@ -57,6 +57,10 @@ SIZES: Final = [
 """Tables and deals: some hundred decisions, some ten thousand, a hundred thousand."""
 
 
+ENOUGH_FOR_P99: Final = 2000
+"""Of fewer decisions the 99th percentile is a matter of single ones, and is only printed."""
+
+
 async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int) -> list[Judged]:
     """Play tables side by side with bots that answer after so many ms; what their journals have too."""
     tables, deals = size
@@ -98,7 +102,8 @@ async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int
     over_us = [each.over_us for each in judged]
     # What passed between handing over and arrival holds all of the bot's own time.
     assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in judged)
-    assert percentile(over_us, 99) <= LOADED_US
+    if len(judged) >= ENOUGH_FOR_P99:
+        assert percentile(over_us, 99) <= LOADED_US
     lag_us = percentile([each.record.lag_us for each in judged], 99)
     late_us = percentile([each.late_us for each in judged], 99)
     print(  # noqa: T201

@@ -123,6 +123,9 @@ CASES: Final = {
 ON_THE_EDGE: Final = ("answers_1_ms_early", "answers_1_ms_late")
 """Either verdict is right, if it agrees with the times that the replay has."""
 
+LATE: Final = "answers_50_ms_late"
+"""It is timed out always, unless the arena itself was late by as much, which the replay must say."""
+
 
 # ------------------------------------------------------------------ playing
 
@@ -157,7 +160,7 @@ def judge(name: str, case: Case, outcome: Outcome) -> None:
     bad, faults = outcome.bad, outcome.bad.faults
     assert outcome.faults_of_good == []
     errs = case.errs
-    if name in ON_THE_EDGE:
+    if name in (*ON_THE_EDGE, LATE):
         errs = at_numbers(fault.request_id for fault in faults)
     wanted = expected(outcome, errs, max_strikes=case.forfeits_at)
     is_at_fault = wanted.strike_count > 0 or wanted.forfeited
@@ -172,6 +175,9 @@ def judge(name: str, case: Case, outcome: Outcome) -> None:
         assert (bad.strikes, len(faults)) == (0, 1)
     judge_times(case, outcome)
     judge_strays(case, outcome)
+    if name == LATE:
+        taken = [record for record in outcome.decisions_of_bad if record.origin is Origin.ASKED]
+        assert all(record.lag_us >= LATE_ALLOWED_US for record in taken)
 
 
 def judge_times(case: Case, outcome: Outcome) -> None:
