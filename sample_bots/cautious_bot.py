@@ -54,7 +54,7 @@ FEWEST_TRICKS: Final = 0.5
 SURE_STRIKER: Final = 1.0
 """Likely tricks above the quota that it takes to outbid others."""
 
-BETTER_SUIT: Final = 0.5
+BETTER_SUIT: Final = 0.25
 """Likely tricks that other trumps must promise to a dealer who may have to strike anyway."""
 
 SECOND_EXCHANGE: Final = 0.5
@@ -153,23 +153,26 @@ class CautiousBot(Bot):
         return ascending[::-1] if is_bettler(view) else ascending
 
     def card(self, view: View, cards: list[Card]) -> Card:
-        """The card to play."""
-        order = order_of(view)
-        # The duty to overtrump brings the Weli out where it wins; until then it can wait.
-        kept = [card for card in cards if card != WELI]
-        needs_a_trick = view.kind is not DealKind.NORMAL and not view.tricks_won[view.seat]
-        if kept and not needs_a_trick:
-            cards = kept
-        if not view.trick and view.seat != view.striker:
-            cards = [card for card in cards if rank_of(card) is Rank.ACE] or cards
+        """The card to play, out of the legal ones."""
+        order, shuns_tricks = order_of(view), is_bettler(view)
         return quick_card(
-            cards,
+            cards if shuns_tricks else self._sensible(view, cards),
             view.trick[0][1] if view.trick else None,
             strongest(view.trick, order)[1] if view.trick else None,
             order,
             is_last=len(view.trick) == len(view.active) - 1,
-            is_bettler=is_bettler(view),
+            is_bettler=shuns_tricks,
         )
+
+    def _sensible(self, view: View, cards: list[Card]) -> list[Card]:
+        """The cards that the advice leaves to choose from."""
+        needs_a_trick = view.kind is not DealKind.NORMAL and not view.tricks_won[view.seat]
+        if not needs_a_trick:
+            # The duty to overtrump brings the Weli out where it wins; until then it can wait.
+            cards = [card for card in cards if card != WELI] or cards
+        if view.trick or view.seat == view.striker:
+            return cards
+        return [card for card in cards if rank_of(card) is Rank.ACE] or cards
 
 
 if __name__ == "__main__":

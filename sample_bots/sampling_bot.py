@@ -19,7 +19,7 @@ from sample_bots.counting_bot import CountingBot
 from sample_bots.judgement import quick_card
 from sample_bots.worlds import worlds
 
-PLAYOUTS: Final = 48
+PLAYOUTS: Final = 80
 """Deals played to their end for a decision, all answers together."""
 
 RESERVE_MS: Final = 250
@@ -35,8 +35,9 @@ class SamplingBot(Bot):
     name = "sampling"
     version = "1"
 
-    def __init__(self) -> None:
+    def __init__(self, playouts: int = PLAYOUTS) -> None:
         self._book = CountingBot()
+        self._playouts = playouts
 
     def decide(self, request: Request) -> tuple[Action, str]:
         """The best answer, and a note of what it promised.
@@ -49,14 +50,13 @@ class SamplingBot(Bot):
         outcomes: dict[Action, list[float]] = {action: [] for action in contenders}
         halvings = (len(contenders) - 1).bit_length()
         dealt = _until(_stop_s(request), worlds(view, request.legal, generator_for(request)))
-        for _ in range(halvings):
-            for world in islice(dealt, PLAYOUTS // (halvings * len(contenders))):
+        while len(contenders) > 1:
+            for world in islice(dealt, self._playouts // (halvings * len(contenders))):
                 for action in contenders:
                     outcomes[action].append(self.play_out(world.copy(), action, view))
             contenders.sort(key=lambda action: sum(outcomes[action]), reverse=True)
             contenders = contenders[: (len(contenders) + 1) // 2]
-        (best,) = contenders
-        return best, _note(outcomes[best])
+        return contenders[0], _note(outcomes[contenders[0]])
 
     def contenders(self, view: View, legal: Legal) -> list[Action]:
         """The answers to try, the book's own first: the others have to be better."""

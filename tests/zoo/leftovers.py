@@ -43,6 +43,12 @@ async def until(condition: Callable[[], bool], within_s: float = PATIENCE_S) -> 
     return True
 
 
+def resident_bytes() -> int:
+    """What this process has in memory, once what is no longer needed is gone."""
+    gc.collect()
+    return psutil.Process().memory_info().rss
+
+
 @asynccontextmanager
 async def nothing_left_over() -> AsyncIterator[None]:
     """Fails when the block leaves tasks, descriptors or children behind."""
