@@ -83,7 +83,7 @@ def line(name: str, record: Record) -> str:
     times_ms = sorted(record.decision_ms)
     span = "" if found.low is None else f" ({found.low:+.2f} to {found.high:+.2f})"
     return (
-        f"{name:<12}{found.mean:+8.2f}{span:<22} chips a deal, {len(times_ms)} decisions, "
+        f"{name:<12}{found.mean:+8.2f}{span:<22} chips a deal, {len(times_ms)} decisions, CPU "
         f"{sum(times_ms) / len(times_ms):.2f} ms each, {times_ms[len(times_ms) * 99 // 100]:.2f} ms at 99 %"
     )
 
@@ -95,9 +95,15 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, help="so many blocks in all")
     parser.add_argument("--seed", help="another seed")
     arguments = parser.parse_args()
-    file = parse_tournament(arguments.file.read_bytes())
+    try:
+        file = parse_tournament(arguments.file.read_bytes())
+    except (OSError, ConfigError) as error:
+        parser.error(str(error))
     seed = tournament_seed(arguments.seed or file.tournament.seed or file.tournament.name)
-    plan = replace(file.plan(seed), blocks=arguments.blocks)
+    plan = file.plan(seed)
+    if unknown := [bot for bot in plan.bots if bot.partition("-")[0] not in BOTS]:
+        parser.error(f"{unknown[0]} is no sample bot: allowed are {', '.join(BOTS)}")
+    plan = replace(plan, blocks=arguments.blocks or plan.blocks)
     records = {bot: Record() for bot in plan.bots}
     for block in round_robin(plan):
         measure(block, seed, file.ruleset, file.options, records)

@@ -47,7 +47,7 @@ class SamplingBot(Bot):
         """
         view = request.view
         contenders = self.contenders(view, request.legal)
-        outcomes: dict[Action, list[float]] = {action: [] for action in contenders}
+        outcomes: dict[Action, list[int]] = {action: [] for action in contenders}
         halvings = (len(contenders) - 1).bit_length()
         dealt = _until(_stop_s(request), worlds(view, request.legal, generator_for(request)))
         while len(contenders) > 1:
@@ -73,18 +73,12 @@ class SamplingBot(Bot):
         surely = worst[: legal.least - 1]
         return [answer_with(legal, [*surely, last]) for last in worst[legal.least - 1 :][:LAST_CARDS]]
 
-    def play_out(self, deal: Deal, action: Action, view: View) -> float:
-        """The chips that the seat of `view` gains when it answers `action` and the deal is played to its end.
-
-        What is left in the pot counts too, as everybody's in equal parts, but for the last deal's,
-        which is nobody's.
-        """
+    def play_out(self, deal: Deal, action: Action, view: View) -> int:
+        """The chips that the seat of `view` gains when it answers `action`, by the end of the deal."""
         deal.apply(action)
         while (decision := deal.decision) is not None:
             deal.apply(self._quick_answer(deal, decision))
-        is_last_deal = view.deal + 1 >= view.options.deals
-        part_of_pot = 0.0 if is_last_deal else deal.pot / len(view.seats)
-        return deal.stacks[view.seat] + part_of_pot - view.stacks[view.seat]
+        return deal.stacks[view.seat] - view.stacks[view.seat]
 
     def _quick_answer(self, deal: Deal, decision: Decision) -> Action:
         """What a player in one of the worlds does."""
@@ -114,7 +108,7 @@ def _until(stop_s: float, dealt: Iterator[Deal]) -> Iterator[Deal]:
         yield next(dealt)
 
 
-def _note(outcomes: list[float]) -> str:
+def _note(outcomes: list[int]) -> str:
     if not outcomes:
         return "no time to try it"
     return f"{sum(outcomes) / len(outcomes):+.1f} chips in {len(outcomes)} deals"

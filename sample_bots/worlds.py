@@ -1,7 +1,8 @@
 """Worlds that a seat cannot tell from the real one: the hidden cards, dealt out at random.
 
 They agree with the view: how many cards each hand and the stock hold, which cards everyone saw going
-into a hand, what plays have ruled out. That players choose what they hold is allowed for, roughly.
+into a hand, what plays have ruled out. Beyond that all hands are equally likely: that those who play
+on hold better ones, and those who exchanged, made no difference that could be measured.
 """
 
 import random
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from engine.actions import Call, Legal
+from engine.actions import Legal
 from engine.cards import Card, Seat
 from engine.deal import Deal
 from engine.imagine import imagine, unseen_cards
@@ -30,14 +31,12 @@ class HiddenHand:
         seat: whose it is.
         shown: cards that it holds for certain, or nearly so.
         size: cards that it holds besides.
-        spare: cards that it has given up for better ones, beyond what chance would have left it.
         possible: the cards that it may hold.
     """
 
     seat: Seat
     shown: tuple[Card, ...]
     size: int
-    spare: int
     possible: frozenset[Card]
 
 
@@ -62,7 +61,7 @@ def hidden_hands(view: View) -> list[HiddenHand]:
             shown = tuple([card for card in _shown_to_all(view, seat) if card in may_hold])
             shown = shown[: view.hand_sizes[seat]]
             size = view.hand_sizes[seat] - len(shown)
-            hands.append(HiddenHand(seat, shown, size, _choices(view, seat), may_hold))
+            hands.append(HiddenHand(seat, shown, size, may_hold))
     return sorted(hands, key=lambda hand: len(hand.possible))
 
 
@@ -77,13 +76,6 @@ def _shown_to_all(view: View, seat: Seat) -> list[Card]:
     return [card for card in reversed(weakest_first(shown, order)) if order.suits[card] == TRUMPS]
 
 
-def _choices(view: View, seat: Seat) -> int:
-    """How often a seat could have done without its cards, and did not."""
-    has_stayed = (seat, Call.PLAY) in view.declarations
-    has_swapped = any(swap.seat == seat and swap.laid_count for swap in view.exchanges)
-    return has_stayed + has_swapped
-
-
 def _deal_out(
     view: View, hidden: list[HiddenHand], loose: list[Card], generator: random.Random
 ) -> tuple[list[tuple[Card, ...]], list[Card]]:
@@ -93,22 +85,12 @@ def _deal_out(
         hands: list[tuple[Card, ...]] = [()] * len(view.hand_sizes)
         hands[view.seat] = view.hand
         for hand in hidden:
-            taken = _take(view, hand, rest, keeps_to_possible=attempt < TRIES)
+            suitable = [card for card in rest if card in hand.possible] if attempt < TRIES else rest
+            taken = suitable[: hand.size]
             if len(taken) < hand.size:
                 break
-            hands[hand.seat] = tuple(sorted((*hand.shown, *taken)))
+            rest = [card for card in rest if card not in taken]
+            hands[hand.seat] = (*hand.shown, *taken)
         else:
             return hands, rest
     raise AssertionError("the unseen cards are too few for the hands of the view")
-
-
-def _take(view: View, hand: HiddenHand, rest: list[Card], *, keeps_to_possible: bool) -> list[Card]:
-    """Take the cards of a hand from the front of `rest`; those that it would not keep go to the back."""
-    suitable = [card for card in rest if card in hand.possible] if keeps_to_possible else rest
-    taken = suitable[: hand.size + hand.spare]
-    spare = max(0, len(taken) - hand.size)
-    given_up = weakest_first(taken, order_of(view))[:spare] if spare else []
-    for card in taken:
-        rest.remove(card)
-    rest += given_up
-    return [card for card in taken if card not in given_up]

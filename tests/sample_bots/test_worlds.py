@@ -11,7 +11,7 @@ from engine.view import view_of
 from sample_bots.memory import possible_cards
 from sample_bots.worlds import hidden_hands, worlds
 from tests.engine.playing import CASES, Case, generator
-from tests.engine.positions import answer, cards, deal_with
+from tests.engine.positions import deal_with
 from tests.sample_bots.asking import positions
 
 WORLDS = 2
@@ -50,17 +50,3 @@ def test_a_shown_trump_stays_where_it_went() -> None:
     view = view_of(deal, 1)
     (dealer,) = [hand for hand in hidden_hands(view) if hand.seat == 0]
     assert [card_text(card) for card in dealer.shown] == ["LK"]
-
-
-def test_whoever_stays_in_holds_better_cards() -> None:
-    """A seat that could have folded and did not is dealt more trumps than chance would give it."""
-    deal = deal_with(PRESETS["tavern"], {1: "LA LK", 2: "EA EK"}, "L8", players=4)
-    answer(deal, "play", "play")
-    assert deal.decision is not None
-    view, legal = view_of(deal, 3), deal.decision.legal
-    trumps = set(cards("L7 L9 LT LU LO LK LA S6"))
-    held = {1: 0, 0: 0}
-    for world in islice(worlds(view, legal, generator(1)), 500):
-        for seat in held:
-            held[seat] += len(trumps.intersection(world.hands[seat]))
-    assert held[1] > 1.1 * held[0]
