@@ -17,6 +17,7 @@ from typing import Final
 
 from arena.config import parse_tournament
 from arena.schedule import Block, block_seed, round_robin, session_id, tournament_seed
+from arena.sections import ConfigError
 from arena.standings import estimate
 from engine.rules import Ruleset, SessionOptions
 from engine.session import Session
@@ -78,7 +79,7 @@ def measure(
 
 
 def line(name: str, record: Record) -> str:
-    """One bot's figures."""
+    """One bot's figures; it has played a block."""
     found = estimate(record.chips)
     times_ms = sorted(record.decision_ms)
     span = "" if found.low is None else f" ({found.low:+.2f} to {found.high:+.2f})"
@@ -97,8 +98,10 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         file = parse_tournament(arguments.file.read_bytes())
-    except (OSError, ConfigError) as error:
-        parser.error(str(error))
+    except OSError as error:
+        parser.error(f"{arguments.file}: {error.strerror}")
+    except ConfigError as error:
+        parser.error(f"{arguments.file}: {error}")
     seed = tournament_seed(arguments.seed or file.tournament.seed or file.tournament.name)
     plan = file.plan(seed)
     if unknown := [bot for bot in plan.bots if bot.partition("-")[0] not in BOTS]:
@@ -108,7 +111,9 @@ def main() -> None:
     for block in round_robin(plan):
         measure(block, seed, file.ruleset, file.options, records)
     for name, record in records.items():
-        sys.stdout.write(line(name, record) + "\n")
+        # Few blocks need not have a place for every bot.
+        if record.chips:
+            sys.stdout.write(line(name, record) + "\n")
 
 
 if __name__ == "__main__":
