@@ -28,6 +28,8 @@ STOP_GRACE_S: Final = 1.0
 
 
 MAX_STREAMS_A_CONNECTION: Final = 128
+PING_LIMIT_MS: Final = 10_000
+"""A peer that has not answered a ping by then is gone."""
 HANDSHAKE_LIMIT_MS: Final = 10_000
 """A connection that has not begun to speak HTTP/2 by then is closed."""
 IDLE_LIMIT_MS: Final = 60_000
@@ -52,7 +54,9 @@ def _options(lobby: Lobby, max_connections: int) -> list[tuple[str, int]]:
         ("grpc.so_reuseport", 0),
         ("grpc.max_receive_message_length", GRPC_MESSAGE_BYTES),
         ("grpc.keepalive_time_ms", lobby.limits.keepalive_interval_ms),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_timeout_ms", PING_LIMIT_MS),
+        # Without this a ping may stay unanswered for a minute, whatever the line above says.
+        ("grpc.http2.ping_timeout_ms", PING_LIMIT_MS),
         ("grpc.keepalive_permit_without_calls", 1),
         # Clients in other languages ping quiet streams every 10 s; the default would cut them off.
         ("grpc.http2.min_ping_interval_without_data_ms", 5_000),

@@ -35,6 +35,8 @@ class Metronome(RawBot):
 
     name = "metronome"
     max_sessions = 64
+    # A connection each: they would share one otherwise, and it takes 128 calls.
+    options = (*RawBot.options, ("grpc.use_local_subchannel_pool", 1))
 
     def __init__(self, settings: Settings, after_ms: int, heartbeat: Heartbeat) -> None:
         super().__init__(settings)

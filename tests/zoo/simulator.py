@@ -150,7 +150,10 @@ class BadBot:
         self._send(answers_to(request, request_id=request.request_id - 1).SerializeToString())
 
     def _answer_future(self, request: bot_pb2.Request) -> None:
-        self._send(answers_to(request, request_id=request.request_id + 1).SerializeToString())
+        future_id = request.request_id + 1
+        # Once that is asked it would be an answer to it.
+        if future_id not in self.owed:
+            self._send(answers_to(request, request_id=future_id).SerializeToString())
 
     def _cheat(self, request: bot_pb2.Request) -> None:
         for delay_ms in range(MAX_TRIES):

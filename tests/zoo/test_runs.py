@@ -90,13 +90,9 @@ async def test_a_run_that_is_killed_goes_on_to_the_same_end(
     print(f"F1: n = {kills} kills, 0 sessions lost, doubled or changed, 0 faults")  # noqa: T201
 
 
-@pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
-async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
-    number: signal.Signals, tmp_path: Path, uninterrupted: Kept
-) -> None:
-    """Whatever is owed: every bot is told why, the exit code is the signal's, it can be resumed (F9, T13)."""
-    file = tournament_file(tmp_path)
-    run = await Run.start(file, tmp_path / "run")
+async def stopped(file: Path, out: Path, number: signal.Signals) -> tuple[float, set[str]]:
+    """Stop a run while decisions are open: how long it took to end, in seconds, and what bots were told."""
+    run = await Run.start(file, out)
     bots = run.bots()
     async with seated(bots):
         await hold_all(bots, after=20)
@@ -104,7 +100,6 @@ async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
         run.process.send_signal(number)
         assert await run.wait() == EXIT_CODES[number]
         taken_s = monotonic() - began_s
-    assert taken_s <= STOP_LIMIT_S
     for bot in bots:
         assert bot.goodbye is not None
         assert bot.goodbye.reason == bot_pb2.GOODBYE_REASON_STOPPING
@@ -113,11 +108,37 @@ async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
         assert bot.status[0] is grpc.StatusCode.UNAVAILABLE
         assert "resumed" in bot.status[1]
     assert any("--resume" in line for line in run.lines)
-    stopped = Kept.of(tmp_path / "run")
-    assert set.union(*[bot.told for bot in bots]) <= stopped.session_ids
-    assert "operator_stop" in stopped.attempt_ends
-    assert same_in_the_end(await play_to_the_end(file, tmp_path / "run", "--resume"), uninterrupted)
+    return taken_s, set.union(*[bot.told for bot in bots])
+
+
+@pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
+async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
+    number: signal.Signals, tmp_path: Path, uninterrupted: Kept
+) -> None:
+    """Whatever is owed: every bot is told why, the exit code is the signal's, it can be resumed (F9, T13)."""
+    file, out = tournament_file(tmp_path), tmp_path / "run"
+    taken_s, told = await stopped(file, out, number)
+    assert taken_s <= STOP_LIMIT_S
+    kept = Kept.of(out)
+    assert told <= kept.session_ids
+    assert "operator_stop" in kept.attempt_ends
+    assert same_in_the_end(await play_to_the_end(file, out, "--resume"), uninterrupted)
     print(f"F9 {number.name}: n = 1, ended in {taken_s:.2f} s")  # noqa: T201
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
+async def test_every_stop_ends_in_time(number: signal.Signals, tmp_path: Path) -> None:
+    """Ten of ten, and nothing that was told is lost."""
+    all_s = []
+    for count in range(10):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        taken_s, told = await stopped(tournament_file(folder), folder / "run", number)
+        assert told <= Kept.of(folder / "run").session_ids
+        all_s.append(taken_s)
+    assert max(all_s) <= STOP_LIMIT_S
+    print(f"F9 {number.name}: n = {len(all_s)}, ended in {max(all_s):.2f} s at most")  # noqa: T201
 
 
 async def hold_all(bots: list[PatientBot], *, after: int) -> None:

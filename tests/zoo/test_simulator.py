@@ -74,13 +74,14 @@ def judge_decision(request_id: int, record: DecisionRecord, bot: BadBot) -> None
         return
     first_us = min(owed.good_at_us, default=None)
     if record.cause is FaultCause.ILLEGAL:
-        assert owed.bad_count == MAX_TRIES
+        assert owed.bad_count >= MAX_TRIES
     elif record.origin is Origin.ASKED:
         assert first_us is not None
         assert first_us <= owed.deadline_us + EDGE_US
     else:
         assert first_us is None or first_us > owed.deadline_us - EDGE_US
-        assert record.cause is bot.cause_at(owed.deadline_us)
+        nearby_us = range(owed.deadline_us - EDGE_US, owed.deadline_us + EDGE_US + 1, EDGE_US)
+        assert record.cause in [bot.cause_at(at_us) for at_us in nearby_us]
 
 
 @pytest.mark.parametrize("name", ["say_nothing", "drop", "garble"])
