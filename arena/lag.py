@@ -18,10 +18,11 @@ WINDOW_BEATS: Final = 500
 LATE_US: Final = 20_000
 """When 1 beat in 100 is later than this, the arena takes on less."""
 
-PAUSE_US: Final = 25_000
-"""A beat that is so late says that the arena stood still, not just that it was busy."""
+PAUSE_US: Final = BEAT_US
+"""A beat that is late by as much as the time between two says that the arena stood still or could not
+keep up, not just that it was busy."""
 
-_KEPT_PAUSES: Final = 256
+_KEPT_PAUSES: Final = 4096
 
 
 class Heartbeat:
@@ -67,10 +68,19 @@ class Heartbeat:
         working off what had piled up with it.
         """
         due_us = self._last_us + BEAT_US
-        spans = [*self._pauses, (due_us, max(due_us, at_us))]
         if at_us < due_us:
-            spans.append((self._last_us - self._late_us, self._last_us))
-        return sum([max(0, min(end_us, at_us) - max(begin_us, since_us)) for begin_us, end_us in spans])
+            lag_us = _overlap_us(self._last_us - self._late_us, self._last_us, since_us, at_us)
+        else:
+            lag_us = _overlap_us(due_us, at_us, since_us, at_us)
+        for begin_us, end_us in reversed(self._pauses):
+            if end_us <= since_us:
+                break
+            lag_us += _overlap_us(begin_us, end_us, since_us, at_us)
+        return lag_us
+
+
+def _overlap_us(begin_us: int, end_us: int, since_us: int, at_us: int) -> int:
+    return max(0, min(end_us, at_us) - max(begin_us, since_us))
 
 
 async def beat_forever(heartbeat: Heartbeat, time: Time) -> NoReturn:

@@ -63,6 +63,16 @@ def test_a_pause_counts_for_all_that_was_waited_for_meanwhile() -> None:
     assert heartbeat.lag_us(BEAT_US + LONG_US // 2, now_us) == LONG_US // 2
 
 
+def test_a_decision_of_minutes_is_spared_every_pause() -> None:
+    """Many pauses ago was still within it."""
+    heartbeat, now_us = Heartbeat(0), 0
+    for _ in range(3000):
+        now_us += BEAT_US + PAUSE_US
+        heartbeat.beat(now_us)
+    assert heartbeat.lag_us(0, now_us) == 3000 * PAUSE_US
+    assert heartbeat.lag_us(now_us - 2 * (BEAT_US + PAUSE_US), now_us) == 2 * PAUSE_US
+
+
 def test_pauses_add_up() -> None:
     """An arena that is throttled again and again does not charge any of it."""
     heartbeat, now_us = Heartbeat(0), 0

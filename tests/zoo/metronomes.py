@@ -21,8 +21,8 @@ from sample_bots.faulty import RawBot
 from tests.zoo.small_arena import SmallArena
 
 Journal: TypeAlias = dict[tuple[str, int], tuple[int, int]]
-"""By session and request: microseconds from reading the request to writing the answer, and by how
-many this process was late when it read."""
+"""By session and request: microseconds from reading the request to having the answer ready, and by how
+many this process was late besides: when it read, and until its transport had taken the answer."""
 
 
 TIME: Final = SystemTime()
@@ -62,9 +62,11 @@ class Metronome(RawBot):
     async def _answer_later(self, request: bot_pb2.Request, read_us: int) -> None:
         late_us = self._heartbeat.lag_us(read_us - LOOK_BACK_US, read_us)
         await asyncio.sleep(self._after_ms / 1000)
-        self.journal[request.session_id, request.request_id] = (TIME.now_us() - read_us, late_us)
+        ready_us = TIME.now_us()
         async with self._one_at_a_time:
             await self.answer(request)
+        late_us += TIME.now_us() - ready_us
+        self.journal[request.session_id, request.request_id] = (ready_us - read_us, late_us)
 
 
 @dataclass(frozen=True, slots=True)
