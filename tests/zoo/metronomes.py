@@ -26,7 +26,7 @@ many this process was late besides: when it read, and until its transport had ta
 
 
 TIME: Final = SystemTime()
-LOOK_BACK_US: Final = 100_000
+LOOK_BACK_US: Final = 500_000
 """What this process was late by in so long a time before a request was read may have kept it waiting."""
 
 

@@ -31,8 +31,8 @@ CLOCK: Final = ClockSettings(
 )
 LOADED_US: Final = 25_000
 """By so much at most the charge is above the bot's own measure for 99 in 100, on a machine that is busy."""
-OWN_US: Final = LIMIT_MS * 1000 - LOADED_US
-"""A bot that took no longer by its own account was in time, whatever the machine did."""
+ON_TIME_US: Final = 5000
+"""A bot whose own account is so much above what it set out to take is late by itself: the machine is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,20 @@ ENOUGH_FOR_P99: Final = 2000
 """Of fewer decisions the 99th percentile is a matter of single ones, and is only printed."""
 
 
-async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int) -> list[Judged]:
+@contextmanager
+def hogs(count: int) -> Iterator[None]:
+    """So many processes that use up all the time of the machine that they can get."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
+async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int, hog_count: int = 0) -> list[Judged]:
     """Play tables side by side with bots that answer after so many ms; what their journals have too."""
     tables, deals = size
     setting = Setting(clock=CLOCK, tables=tables, at_once=min(64, tables), deals=deals)
@@ -82,7 +95,8 @@ async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int) -> list
     async with small_arena(setting) as arena:
         orchestra = await metronomes.start(arena, after_ms)
         assert await arena.arena.lobby.wait_for(after_ms, 30) == ()
-        outcomes = await arena.play()
+        with hogs(hog_count):
+            outcomes = await arena.play()
         return judged_by(await orchestra.journals(), outcomes)
 
 
@@ -106,19 +120,6 @@ def percentile(values: list[int], percent: int) -> int:
     return sorted(values)[-(-len(values) * percent // 100) - 1]
 
 
-@contextmanager
-def hogs(count: int) -> Iterator[None]:
-    """So many processes that use up all the time of the machine that they can get."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
 async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int]) -> None:
     """Many tables at once, bots at half the limit: no time-out, and they are charged their own time (T01)."""
@@ -129,27 +130,27 @@ async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int
 @pytest.mark.alone
 async def test_a_machine_that_is_busy_with_others_times_nobody_out() -> None:
     """Eight that take all the time they get, beside the arena and its bots."""
-    with hogs(8):
-        await see_that_half_the_limit_is_in_time((64, 6))
+    await see_that_half_the_limit_is_in_time((64, 6), hog_count=8)
 
 
-async def see_that_half_the_limit_is_in_time(size: tuple[int, int]) -> None:
+async def see_that_half_the_limit_is_in_time(size: tuple[int, int], hog_count: int = 0) -> None:
     """Have bots answer at half the limit: none is timed out, all are charged their own time."""
     async with nothing_left_over():
-        judged = await keep_time(size, good_ms=LIMIT_MS // 2, bad_ms=LIMIT_MS // 2)
-    in_time = [each for each in judged if each.own_us <= OWN_US]
-    over_us = [each.over_us for each in judged]
+        judged = await keep_time(size, good_ms=LIMIT_MS // 2, bad_ms=LIMIT_MS // 2, hog_count=hog_count)
+    on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 // 2 + ON_TIME_US]
+    over_us = [each.over_us for each in on_time]
+    assert on_time, "the machine was so busy that no bot was on time: nothing can be judged"
     print(  # noqa: T201
-        f"F5: n = {len(in_time)} decisions at {size[0]} tables, 0 time-outs (of {len(judged) - len(in_time)} "
+        f"F5: n = {len(on_time)} decisions at {size[0]} tables, 0 time-outs (of {len(judged) - len(on_time)} "
         f"more the bot was itself late); charged minus measured p50 {percentile(over_us, 50)} us, "
         f"p99 {percentile(over_us, 99)} us; lag p99 "
         f"{percentile([each.record.lag_us for each in judged], 99)} us, of the bots' process "
         f"{percentile([each.late_us for each in judged], 99)} us"
     )
-    assert [each for each in in_time if each.record.origin is not Origin.ASKED] == []
+    assert [each for each in on_time if each.record.origin is not Origin.ASKED] == []
     # What passed between handing over and arrival holds all of the bot's own time.
-    assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in judged)
-    if len(judged) >= ENOUGH_FOR_P99:
+    assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in on_time)
+    if len(on_time) >= ENOUGH_FOR_P99:
         assert percentile(over_us, 99) <= LOADED_US
 
 
@@ -165,7 +166,7 @@ async def test_50_ms_decide(size: tuple[int, int]) -> None:
     """
     async with nothing_left_over():
         judged = await keep_time(size, good_ms=LIMIT_MS - 50, bad_ms=LIMIT_MS + 50)
-    under = [each for each in judged if each.own_us <= OWN_US]
+    under = [each for each in judged if each.own_us <= (LIMIT_MS - 50) * 1000 + ON_TIME_US]
     over = [each for each in judged if each.measured_us >= (LIMIT_MS + 50) * 1000]
     assert [each for each in under if each.record.origin is not Origin.ASKED] == []
     excused = [each for each in over if each.record.origin is Origin.ASKED]
