@@ -1,13 +1,13 @@
 """Does a bot keep the contract? Steps that put it to the question, each with a name and a verdict.
 
 The bot sits at tables whose other seats are played here, and the arena behaves as it may in
-earnest: it rejects, asks again, cuts the link, gives up waiting. How the bot was started and
-how a verdict is printed is not known here.
+earnest: it rejects, asks again, cuts the link, gives up waiting. How the bot was started, if it
+was started here at all, and how a verdict is printed is not known here.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import count
 from random import Random
@@ -21,6 +21,7 @@ from arena.messages import (
     Answer,
     ArenaMessage,
     GoodbyeReason,
+    Hello,
     Rejected,
     RejectReason,
     Request,
@@ -32,6 +33,7 @@ from arena.replay import parse_ends
 from arena.results import AttemptEnd, SessionResult
 from arena.runner import Clockwork, SessionRunner
 from arena.seats import Arrived, Gone, Reply, Seat
+from arena.status import Verdict
 from arena.text import escape
 from engine.actions import DecisionKind, Subsets
 from engine.cards import cards_text
@@ -48,30 +50,11 @@ CLOCK: Final = ClockSettings(max_strikes=1)
 """The clocks of the product's defaults; the first fault ends the questions of a session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a step found.
-
-    Attributes:
-        step: its name.
-        passed: whether the bot did what the contract asks.
-        sentence: what was seen.
-        evidence: lines for its author when it failed: what was sent, what came back.
-    """
-
-    step: str
-    passed: bool
-    sentence: str
-    evidence: tuple[str, ...] = ()
-
-
-class Subject(Protocol):
-    """The bot that is checked, as its starter knows it."""
-
-    member: Member
+class Process(Protocol):
+    """What the bot runs in, when it was started for the check."""
 
     async def exit_code(self, limit_s: float) -> int | None:
-        """Its exit code; None when it is not gone by the limit, or is not ours to watch."""
+        """The bot's exit code once it has ended by itself; None when it has not by the limit."""
         ...
 
 
@@ -191,11 +174,26 @@ class HouseSeat(Seat):
 class Checker:
     """Takes one bot through the steps."""
 
-    def __init__(self, subject: Subject, clockwork: Clockwork, *, deterministic: bool = False) -> None:
-        """Set up; `deterministic` asks for the same play from the same session too."""
-        self._subject = subject
-        self._member = subject.member
+    def __init__(
+        self,
+        member: Member,
+        clockwork: Clockwork,
+        *,
+        process: Process | None = None,
+        deterministic: bool = False,
+    ) -> None:
+        """Set up.
+
+        Args:
+            member: the bot's in the lobby; nothing else may have it sit anywhere meanwhile.
+            clockwork: what sessions measure and wait with.
+            process: what the bot runs in; it is sent away at the end, and must end well. None: it was
+                started elsewhere, and stays connected.
+            deterministic: ask for the same play from the same session too.
+        """
+        self._member = member
         self._clockwork = clockwork
+        self._process = process
         self._trace = Trace()
         self._numbers = count(1)
         steps = [
@@ -210,38 +208,51 @@ class Checker:
         ]
         if deterministic:
             steps.append(self.determinism)
-        self._steps: Sequence[Callable[[], Awaitable[Verdict]]] = (*steps, self.goodbye)
+        self._steps: Sequence[Callable[[], Awaitable[Verdict]]] = steps
+        self._came_as: Hello | None = None
+        """What the bot said of itself in the first step."""
+        self._turned_away_before = member.turned_away
 
     async def run(self) -> AsyncIterator[Verdict]:
-        """The verdicts, one after the other; a bot that never came, or is gone, is asked nothing more."""
+        """The verdicts, one after the other; a bot that never came, or is gone, is asked nothing more.
+
+        To cancel it ends the sessions that the bot sits in, and leaves the bot as it is.
+        """
         for step in self._steps:
             self._trace = Trace()
-            verdict = await step()
-            yield verdict
-            if self._member.gone is not None or self._member.hello is None:
+            yield await step()
+            if self._member.gone is not None or self._came_as is None:
                 return
+            if (changed := await self._changed(self._came_as)) is not None:
+                yield changed
+                return
+        if self._process is not None:
+            yield await self.goodbye(self._process)
 
     # ------------------------------------------------------------------ the steps
 
     async def hello(self) -> Verdict:
         """The bot says Hello within the join limit."""
+        was_there = self._member.there.is_set()
         began_us = self._clockwork.time.now_us()
         try:
             async with asyncio.timeout(CLOCK.join_ms / 1000):
                 await self._member.there.wait()
         except TimeoutError:
             return Verdict("hello", False, f"no Hello within {CLOCK.join_ms} ms", self._why_away())
-        hello = self._member.hello
+        hello = self._came_as = self._member.hello
         if hello is None:
             return Verdict("hello", False, "the bot ended before it said Hello", self._why_away())
         took_ms = (self._clockwork.time.now_us() - began_us) // 1000
         who = f"{escape(hello.bot_name)} {escape(hello.bot_version)} with {escape(hello.sdk)}"
-        sentence = f"{who}, after {took_ms} ms"
-        return Verdict("hello", True, sentence)
+        when = "connected before" if was_there else f"after {took_ms} ms"
+        return Verdict("hello", True, f"{who}, {when}")
 
     async def every_decision(self) -> Verdict:
         """Each value of each option is played; all six kinds of decision are asked."""
-        await self._session(TAVERN, seat=0, deals=1, seed=_seed_of_turned_weli())
+        result = await self._session(TAVERN, seat=0, deals=1, seed=_seed_of_turned_weli())
+        if (fault := _fault(result)) is not None:
+            return Verdict("every decision", False, fault, self._trace.lines())
         trials = every_option_value()
         for number, trial in enumerate(trials):
             result = await self._session(trial.ruleset, seat=number % PLAYERS, deals=2)
@@ -259,7 +270,12 @@ class Checker:
         """Several sessions at once, their requests in one message."""
         hello = self._member.hello
         at_once = min(BATCH_SESSIONS, hello.max_sessions if hello else 1)
-        results = await asyncio.gather(*(self._session(TAVERN, seat=0, deals=4) for _ in range(at_once)))
+        async with asyncio.TaskGroup() as group:
+            sessions = [
+                group.create_task(self._session(TAVERN, seat=0, deals=4), name=f"check {number}")
+                for number in range(at_once)
+            ]
+        results = [session.result() for session in sessions]
         praise = (
             f"{at_once} sessions at once" if at_once > 1 else "one session at a time, as the bot asks for"
         )
@@ -288,11 +304,9 @@ class Checker:
         """After a lost link the bot comes back and answers what is open."""
         result = await self._session(SALZBURG, seat=2, deals=2, trick=once(self._cut_link))
         verdict = self._verdict("reconnection", [result], "came back and answered what was open")
-        return (
-            verdict
-            if verdict.passed
-            else Verdict(verdict.step, False, verdict.sentence, (*verdict.evidence, *self._why_away()))
-        )
+        if not verdict.passed:
+            verdict = replace(verdict, evidence=(*verdict.evidence, *self._why_away()))
+        return verdict
 
     async def speed(self) -> Verdict:
         """A thousand decisions, one session at a time."""
@@ -322,10 +336,10 @@ class Checker:
         # Two sessions that the fallback played for the bot are alike, and say nothing of the bot.
         return self._verdict("determinism", results, "the same session was played alike")
 
-    async def goodbye(self) -> Verdict:
+    async def goodbye(self, process: Process) -> Verdict:
         """After Goodbye the bot ends with exit code 0."""
         self._member.close(GoodbyeReason.FINISHED, "the check is over")
-        code = await self._subject.exit_code(EXIT_LIMIT_S)
+        code = await process.exit_code(EXIT_LIMIT_S)
         if code is None:
             return Verdict("exit", False, f"still running {EXIT_LIMIT_S:.0f} s after Goodbye")
         return Verdict("exit", code == 0, f"exit code {code} after Goodbye")
@@ -338,6 +352,7 @@ class Checker:
         while self._member.link.handed_at_us(request.session_id) is None:
             if self._member.gone is not None:
                 return await reply
+            # No longer than this: the bot must not have answered yet when its time is over.
             await asyncio.sleep(0)
         seat.give_up()
         action = fallback(request.view, request.legal)
@@ -376,7 +391,11 @@ class Checker:
         ]
         runner = SessionRunner(referee, seats, self._clockwork)
         runner.open()
-        played = await runner.play()
+        try:
+            played = await runner.play()
+        except BaseException:
+            runner.close(AttemptEnd.OPERATOR_STOP)
+            raise
         runner.close(AttemptEnd.FINISHED)
         if digests is not None:
             digests.add(parse_ends(played.replay)[1].play_sha256)
@@ -388,9 +407,32 @@ class Checker:
                 return Verdict(step, False, fault, self._trace.lines())
         return Verdict(step, True, praise)
 
+    async def _changed(self, came_as: Hello) -> Verdict | None:
+        """What is wrong with the bot between two steps; None while it is there, and still the one that came.
+
+        A tournament waits for it as long, and takes no other version or build of it either.
+        """
+        try:
+            async with asyncio.timeout(CLOCK.join_ms / 1000):
+                await self._member.there.wait()
+        except TimeoutError:
+            sentence = f"the bot is away, and did not come back within {CLOCK.join_ms} ms"
+            return Verdict("link", False, sentence, self._why_away())
+        hello = self._member.hello
+        if hello is None or _build(hello) == _build(came_as):
+            return None
+        sentence = (
+            f"the bot came as {_build(came_as)} and came back as {_build(hello)}: a tournament keeps to what "
+            "it saw first"
+        )
+        return Verdict("version", False, sentence)
+
     def _why_away(self) -> tuple[str, ...]:
-        told = self._member.turned_away
-        return () if told is None else (f"its stream was refused: {escape(told.detail)}",)
+        ended, told = self._member.link.absence_detail, self._member.turned_away
+        lines = [f"its last stream ended: {escape(ended)}"] if ended else []
+        if told is not None and told is not self._turned_away_before:
+            lines.append(f"its stream was refused: {escape(told.detail)}")
+        return tuple(lines)
 
 
 def _seed_of_turned_weli() -> bytes:
@@ -428,6 +470,11 @@ def _fault(result: SessionResult) -> str | None:
         for fault in seat.faults:
             return f"the bot {fault.cause.sentence}" + (f": {escape(fault.detail)}" if fault.detail else "")
     return None
+
+
+def _build(hello: Hello) -> str:
+    """The version and the build of a bot, as it gave them."""
+    return f"version {escape(hello.bot_version)!r}, build {escape(hello.build_digest)!r}"
 
 
 def _percentiles(times_us: list[int]) -> str:

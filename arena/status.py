@@ -1,4 +1,4 @@
-"""How an arena's bots and tournaments stand, as values for those who ask from outside.
+"""How an arena's bots and tournaments stand, and what checks find, as values for those who ask from outside.
 
 They are made by the arena and shown by commands, which may run elsewhere.
 """
@@ -117,6 +117,23 @@ class BotStatus:
     revoked_at_us: int | None
     is_there: bool
     versions: tuple[VersionStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a step of a bot's check found.
+
+    Attributes:
+        step: its name.
+        passed: whether the bot did what the contract asks.
+        sentence: what was seen.
+        evidence: lines for its author when it failed: what was sent, what came back.
+    """
+
+    step: str
+    passed: bool
+    sentence: str
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

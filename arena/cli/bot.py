@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape as escape_markup
 
 from arena.bot_command import CommandError, absolute_words
-from arena.check import Checker, Verdict
+from arena.check import Checker
 from arena.cli.building import Site, open_arena
 from arena.cli.errors import EXIT_FAILED, CommandFailed
 from arena.cli.tables import console_for_data
@@ -21,6 +21,7 @@ from arena.faults import FaultCause
 from arena.launcher import BotProcess, BotStart, ExitKind, ExitReport, Launcher, LaunchError
 from arena.lobby import Member
 from arena.seats import Gone
+from arena.status import Verdict
 
 BOT_NAME = "bot"
 
@@ -116,13 +117,14 @@ async def _check(
             address=arena.address,
             token=arena.tokens.issue(BOT_NAME),
         )
-        subject = StartedBot(arena.lobby.member(BOT_NAME), await launcher.start(start))
+        started = StartedBot(arena.lobby.member(BOT_NAME), await launcher.start(start))
+        checker = Checker(started.member, arena.clockwork, process=started, deterministic=deterministic)
         verdicts = []
-        async for verdict in Checker(subject, arena.clockwork, deterministic=deterministic).run():
+        async for verdict in checker.run():
             verdicts.append(verdict)
             if not quiet:
                 _print_verdict(console, verdict)
-        return verdicts, await subject.stop()
+        return verdicts, await started.stop()
 
 
 def _print_verdict(console: Console, verdict: Verdict) -> None:

@@ -11,7 +11,10 @@ from arena.messages import (
     Answer,
     Answers,
     ArenaMessage,
+    Goodbye,
+    GoodbyeReason,
     Hello,
+    Rejected,
     Request,
     SeedReveal,
     SessionOver,
@@ -97,6 +100,25 @@ class LinkedBot:
             self.most_at_once = max(self.most_at_once, self._at_once)
         elif isinstance(message, SessionOver):
             self._at_once -= 1
+
+
+class Returning(LinkedBot):
+    """Comes back when it is told to, answers again when it was rejected: what a check asks of a bot."""
+
+    def __init__(
+        self, member: Member, script: Script = first_legal, *, max_sessions: int = 8, version: str = "1"
+    ) -> None:
+        self._asked: dict[str, Request] = {}
+        super().__init__(member, script, max_sessions=max_sessions, version=version)
+
+    def on(self, message: ArenaMessage) -> None:
+        """React to what is no request."""
+        if isinstance(message, Request):
+            self._asked[message.session_id] = message
+        elif isinstance(message, Rejected) and message.tries_left:
+            self.answer(self._asked[message.session_id])
+        elif isinstance(message, Goodbye) and message.reason is GoodbyeReason.STOPPING:
+            asyncio.get_running_loop().call_soon(self.come_back)
 
 
 class MemoryLedger:

@@ -1,28 +1,32 @@
 """The check of a bot: one that keeps the contract passes every step, and each breach fails its own."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from arena import check
-from arena.check import Checker, Verdict
+from arena.check import Checker
 from arena.clock import ClockSettings, SystemTime
 from arena.faults import FaultCause
 from arena.lag import Heartbeat, beat_forever
 from arena.lobby import Lobby, Member
-from arena.messages import Goodbye, GoodbyeReason, Rejected, Request
+from arena.messages import Request, SessionOver, SessionStart
+from arena.results import AttemptEnd
 from arena.runner import Clockwork
 from arena.seats import Gone
+from arena.status import Verdict
 from engine.actions import Action, Bid, DecisionKind
-from tests.arena.bots import LinkedBot, Script, first_legal
+from tests.arena.bots import LinkedBot, Returning, Script, first_legal
+from tests.arena.halls import Hesitant
 from tests.arena.tables import illegal
 
 
-class Present:
-    """A bot in this process that leaves with an exit code."""
+class Leaver:
+    """The process of a bot that leaves with an exit code."""
 
-    def __init__(self, member: Member, code: int | None = 0) -> None:
-        self.member = member
+    def __init__(self, code: int | None) -> None:
         self._code = code
 
     async def exit_code(self, limit_s: float) -> int | None:
@@ -31,21 +35,14 @@ class Present:
         return self._code
 
 
-class Returning(LinkedBot):
-    """Comes back when it is told to, answers again when it was rejected."""
-
-    def __init__(self, member: Member, script: Script, max_sessions: int) -> None:
-        self._asked: dict[str, Request] = {}
-        super().__init__(member, script, max_sessions=max_sessions)
-
-    def on(self, message: object) -> None:
-        """React to what is no request."""
-        if isinstance(message, Request):
-            self._asked[message.session_id] = message
-        elif isinstance(message, Rejected) and message.tries_left:
-            self.answer(self._asked[message.session_id])
-        elif isinstance(message, Goodbye) and message.reason is GoodbyeReason.STOPPING:
-            asyncio.get_running_loop().call_soon(self.come_back)
+@asynccontextmanager
+async def lobby_with_clockwork() -> AsyncIterator[tuple[Lobby, Clockwork]]:
+    """A lobby, and what a checker measures with."""
+    time = SystemTime()
+    heartbeat = Heartbeat(time.now_us())
+    beat = asyncio.create_task(beat_forever(heartbeat, time))
+    yield Lobby(time, arena_version="0"), Clockwork(time, heartbeat)
+    beat.cancel()
 
 
 async def verdicts(
@@ -62,18 +59,15 @@ async def verdicts(
     The bot's member goes into `members`, for a script that needs it. Instead of all steps there is `only`
     one of them between the first and the last.
     """
-    time = SystemTime()
-    heartbeat = Heartbeat(time.now_us())
-    beat = asyncio.create_task(beat_forever(heartbeat, time))
-    member = Lobby(time, arena_version="0").member("bot")
-    if members is not None:
-        members.append(member)
-    bot = None if script is None else Returning(member, script, max_sessions)
-    checker = Checker(Present(member, code), Clockwork(time, heartbeat), deterministic=deterministic)
-    if only is not None:
-        checker._steps = (checker.hello, getattr(checker, only), checker.goodbye)
-    found = {verdict.step: verdict async for verdict in checker.run()}
-    beat.cancel()
+    async with lobby_with_clockwork() as (lobby, clockwork):
+        member = lobby.member("bot")
+        if members is not None:
+            members.append(member)
+        bot = None if script is None else Returning(member, script, max_sessions=max_sessions)
+        checker = Checker(member, clockwork, process=Leaver(code), deterministic=deterministic)
+        if only is not None:
+            checker._steps = (checker.hello, getattr(checker, only))
+        found = {verdict.step: verdict async for verdict in checker.run()}
     assert bot is None or bot.heard
     return found
 
@@ -175,3 +169,68 @@ async def test_a_bot_that_never_comes_is_asked_nothing_more() -> None:
     found = await verdicts(None)
     assert list(found) == ["hello"]
     assert not found["hello"].passed
+
+
+# ------------------------------------------------------------------ a bot that was started elsewhere
+
+
+async def test_a_bot_that_was_started_elsewhere_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its exit is nobody's business here: there is no such step, and at the end it is there and free."""
+    monkeypatch.setattr(check, "SPEED_DECISIONS", 1)
+    async with lobby_with_clockwork() as (lobby, clockwork):
+        member = lobby.member("bot")
+        bot = Returning(member)
+        found = {verdict.step: verdict async for verdict in Checker(member, clockwork).run()}
+        assert [step for step, verdict in found.items() if not verdict.passed] == []
+        assert list(found)[-1] == "speed"
+        assert "connected before" in found["hello"].sentence
+        assert (member.is_there, member.link.session_count) == (True, 0)
+        bot.read()
+        offered = {start.session_id for start in bot.heard if isinstance(start, SessionStart)}
+        assert offered == {over.session_id for over in bot.heard if isinstance(over, SessionOver)}
+
+
+async def test_a_check_that_is_cancelled_ends_its_sessions() -> None:
+    """The bot is told that each of them is over, and sits nowhere any more."""
+    async with lobby_with_clockwork() as (lobby, clockwork):
+        member = lobby.member("bot")
+        hesitant = Hesitant(20)
+        bot = Returning(member, hesitant)
+        checker = Checker(member, clockwork)
+        running = asyncio.create_task(checker.batches())
+        await hesitant.stuck.wait()
+        assert member.link.session_count > 1
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        bot.read()
+        overs = [message for message in bot.heard if isinstance(message, SessionOver)]
+        assert {over.ending for over in overs} == {AttemptEnd.OPERATOR_STOP}
+        assert (len(overs), member.link.session_count) == (bot.most_at_once, 0)
+
+
+async def test_a_bot_that_does_not_come_back_is_asked_nothing_more() -> None:
+    """After the lost link it has the join limit to be there again; then the check is over, and says why."""
+    async with lobby_with_clockwork() as (lobby, clockwork):
+        member = lobby.member("bot")
+        LinkedBot(member)
+        checker = Checker(member, clockwork)
+        checker._steps = (checker.hello, checker.reconnection, checker.speed)
+        found = {verdict.step: verdict async for verdict in checker.run()}
+    assert list(found) == ["hello", "reconnection", "link"]
+    assert found["link"].sentence == "the bot is away, and did not come back within 200 ms"
+    assert found["link"].evidence == ("its last stream ended: the check cuts the link: come back",)
+
+
+async def test_a_bot_that_comes_back_as_another_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tournament would not let it in: the check ends with what it was and what it is."""
+    async with lobby_with_clockwork() as (lobby, clockwork):
+        member = lobby.member("bot")
+        bot = Returning(member)
+        checker = Checker(member, clockwork)
+        checker._steps = (checker.hello, checker.reconnection, checker.speed)
+        monkeypatch.setattr(bot, "_version", "2")
+        found = {verdict.step: verdict async for verdict in checker.run()}
+    assert list(found) == ["hello", "reconnection", "version"]
+    assert not found["version"].passed
+    assert "came as version '1', build '' and came back as version '2'" in found["version"].sentence
