@@ -3,7 +3,8 @@
 Synchronous, since a command has nothing else to do meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self, TypeVar
@@ -11,7 +12,7 @@ from typing import Final, Self, TypeVar
 import grpc
 
 from arena.address import host_of, is_loopback
-from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
+from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus, Verdict
 from arena.text import escape
 from arena.wire import admin as wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc
@@ -31,13 +32,14 @@ class AdminFailure(StrEnum):
     """Why the arena did not do what it was asked."""
 
     REFUSED = "refused"
+    UNKNOWN = "unknown"
     NO_ARENA = "no_arena"
     BROKEN = "broken"
 
 
 _FAILURES: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: AdminFailure.REFUSED,
-    grpc.StatusCode.NOT_FOUND: AdminFailure.REFUSED,
+    grpc.StatusCode.NOT_FOUND: AdminFailure.UNKNOWN,
     grpc.StatusCode.ALREADY_EXISTS: AdminFailure.REFUSED,
     grpc.StatusCode.FAILED_PRECONDITION: AdminFailure.REFUSED,
     grpc.StatusCode.RESOURCE_EXHAUSTED: AdminFailure.REFUSED,
@@ -119,6 +121,13 @@ class AdminClient:
 
         return _all_pages(page)
 
+    def check_bot(self, name: str, *, deterministic: bool = False) -> Generator[Verdict]:
+        """Check a bot that is connected; what each step finds, as it comes. To close it ends the check."""
+        request = admin_pb2.CheckBotRequest(name=name, deterministic=deterministic)
+        with closing(self._listen(self._registry.CheckBot, request)) as answers:
+            for answer in answers:
+                yield wire.read_verdict(answer.verdict)
+
     # ------------------------------------------------------------------ tournaments
 
     def create_tournament(self, toml: str, bot_folder: str) -> TournamentStatus:
@@ -187,11 +196,14 @@ class AdminClient:
         except grpc.RpcError as error:
             raise self._error(error) from None
 
-    def _listen(self, method: "grpc.UnaryStreamMultiCallable[Q, A]", request: Q) -> Iterator[A]:
+    def _listen(self, method: "grpc.UnaryStreamMultiCallable[Q, A]", request: Q) -> Generator[A]:
+        call = method(request, metadata=self._metadata)
         try:
-            yield from method(request, metadata=self._metadata)
+            yield from call
         except grpc.RpcError as error:
             raise self._error(error) from None
+        finally:
+            call.cancel()
 
     def _error(self, error: grpc.RpcError) -> AdminError:
         assert isinstance(error, grpc.Call)

@@ -4,7 +4,7 @@ Checks the token, reads the request, writes the answer; what may be done is the 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
 import grpc
@@ -41,6 +41,7 @@ _UNKNOWN_ADMIN: Final = (
 )
 _LOOK_ONLY: Final = "an arena of `kratzen run` can be looked at, but not changed, from outside"
 _STOPPING: Final = "the arena stops: tournaments can be gone on with once it is there again"
+_CHECK_ENDED: Final = "the arena stops, which ends the check: begin another one once it is there again"
 
 T = TypeVar("T")
 
@@ -85,7 +86,7 @@ class _Desk:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, _LOOK_ONLY)
 
     @asynccontextmanager
-    async def watching(self, context: _Context) -> AsyncIterator[None]:
+    async def watching(self, context: _Context, stopping: str = _STOPPING) -> AsyncIterator[None]:
         """Around a call that goes on and on: one of a limited number, and told when the arena stops."""
         too_many = self._porter.door.enter_watcher()
         if too_many is not None:
@@ -96,7 +97,7 @@ class _Desk:
         finally:
             self._porter.door.leave_watcher()
         if self.hall.is_closing:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, _STOPPING)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, stopping)
 
     @asynccontextmanager
     async def _errors_as_statuses(self, context: _Context) -> AsyncIterator[None]:
@@ -140,6 +141,18 @@ class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
             context, lambda: self._desk.hall.revoke_bot(request.name, version)
         )
         return admin_pb2.RevokeBotResponse(tournament_ids=withdrawn_from)
+
+    async def CheckBot(  # noqa: N802
+        self, request: admin_pb2.CheckBotRequest, context: _Context
+    ) -> AsyncIterator[admin_pb2.CheckBotResponse]:
+        """What each step of a bot's check finds; the check ends with the call."""
+        desk = self._desk
+        await desk.check_token_is_needed(context)
+        await desk.admit(context)
+        check = desk.hall.check_bot(request.name, deterministic=request.deterministic)
+        async with desk.watching(context, _CHECK_ENDED), aclosing(check) as verdicts:
+            async for verdict in verdicts:
+                yield admin_pb2.CheckBotResponse(verdict=wire.write_verdict(verdict))
 
 
 class TournamentService(admin_pb2_grpc.TournamentServiceServicer):

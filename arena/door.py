@@ -22,7 +22,7 @@ class DoorLimits:
         max_connections: connections on one address, before anything is known of who is there.
         max_streams: streams of all bots together.
         max_streams_per_bot: streams with one bot's token, of which one at most has said Hello.
-        max_watchers: calls that watch a tournament.
+        max_watchers: calls that watch a tournament or a session, or check a bot.
         free_failures: wrong tokens of one address in `failure_window_ms` that are answered at once.
         failure_window_ms: how long a wrong token counts.
         hold_ms: how long the answer to a wrong token is held back after that.

@@ -3,6 +3,9 @@
 What an arena that runs does besides, such as to close a stream, is the hall's.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from arena.auth import new_token, token_hash
 from arena.refusals import Refusal, RefusedError
 from arena.status import BotStatus, VersionStatus
@@ -85,8 +88,16 @@ def bot_status(bot: RegistryBot, *, is_there: bool) -> BotStatus:
     )
 
 
+def unknown_bot(name: str, names: Iterable[str]) -> RefusedError:
+    """The error of a name that is none of those registered."""
+    shown = escape(name)[:80]
+    near = get_close_matches(shown, sorted(names), n=1)
+    hint = f"did you mean {near[0]}?" if near else "`kratzen bots list` shows all"
+    return RefusedError(Refusal.UNKNOWN, f"no bot '{shown}' is registered: {hint}")
+
+
 def _registered(registry: Registry, name: str) -> RegistryBot:
     known = registry.bot(name)
     if known is None or not known.is_valid:
-        raise RefusedError(Refusal.UNKNOWN, f"no bot '{escape(name)[:80]}' is registered")
+        raise unknown_bot(name, [bot.name for bot in registry.bots() if bot.is_valid])
     return known

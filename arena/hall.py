@@ -8,7 +8,8 @@ long-lived arena keeps bots and tournaments in the registry of its data folder.
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,15 +25,18 @@ from arena.archive import (
     replays_of,
     state_at_rest,
 )
+from arena.check import Checker
 from arena.config import TournamentFile
 from arena.hosted import Entry, HostedTournament, HostError, Premises, local_digests
 from arena.ledger import TournamentState
+from arena.lobby import Member
 from arena.messages import GoodbyeReason
 from arena.refusals import Refusal, RefusedError
 from arena.results import SlotCounts
 from arena.roster import Roster
+from arena.running_check import RunningCheck
 from arena.schedule import ScheduleError
-from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus
+from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus, Verdict
 from arena.store import (
     Registry,
     RegistryTournament,
@@ -81,6 +85,8 @@ class Hall:
         self._running: dict[str, HostedTournament] = {}
         self._plays: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, str] = {}
+        self._checks: dict[str, RunningCheck] = {}
+        """The checks that are being made, by the bot's name."""
         self._turn = asyncio.Lock()
         """What changes bots or tournaments is done one after the other."""
         self.is_closing = False
@@ -94,8 +100,9 @@ class Hall:
             self._enter(registry, tournament)
 
     async def close(self) -> tuple[TournamentStatus, ...]:
-        """Stop every tournament and send everybody away; those that can be gone on with."""
+        """End every check, stop every tournament and send everybody away; those that can be gone on with."""
         self.is_closing = True
+        await asyncio.gather(*[check.end() for check in self._checks.values()])
         # What is just being started is started first, so that it can be stopped like the others.
         async with self._turn:
             stopped = tuple(self._running.values())
@@ -143,6 +150,22 @@ class Hall:
     async def bots(self) -> tuple[BotStatus, ...]:
         """All bots that were ever registered, by name."""
         return await self._its_roster().statuses()
+
+    async def check_bot(self, name: str, *, deterministic: bool = False) -> AsyncGenerator[Verdict]:
+        """Take a connected bot through the steps of a check; to close the iterator ends the check.
+
+        Raises:
+            RefusedError: there is no such bot, it is not connected, plays, or is being checked already.
+        """
+        async with self._turn:
+            member = self._free_member(name)
+            checker = Checker(member, self._premises.clockwork, deterministic=deterministic)
+            check = self._checks[name] = RunningCheck(checker, on_over=lambda: self._checks.pop(name))
+        try:
+            async for verdict in check.verdicts():
+                yield verdict
+        finally:
+            await check.end()
 
     # ------------------------------------------------------------------ tournaments
 
@@ -196,8 +219,7 @@ class Hall:
             entry = self._entry(tournament_id)
             if tournament_id in self._running:
                 raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is running already")
-            if self.is_closing:
-                raise RefusedError(Refusal.NOT_NOW, "the arena is stopping")
+            self._check_open()
             await self._ended(tournament_id)
             store = await self._premises.keep(lambda: Store.open(entry.folder))
             try:
@@ -461,15 +483,37 @@ class Hall:
                 raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
         return await self._roster.withdraw_revoked(store, account)
 
+    def _check_open(self) -> None:
+        if self.is_closing:
+            raise RefusedError(Refusal.NOT_NOW, "the arena is stopping")
+
     def _check_free(self, wanted: Account) -> None:
-        """Raise RefusedError when a bot plays elsewhere."""
+        """Raise RefusedError when a bot plays elsewhere, or is being checked."""
         names = {bot.name for bot in wanted.file.bots}
+        self._check_idle(names, "a bot plays in one at a time")
+        for name in sorted(names & self._checks.keys()):
+            raise RefusedError(
+                Refusal.NOT_NOW, f"bot {name} is being checked: wait until that is over, or end the check"
+            )
+
+    def _free_member(self, name: str) -> Member:
+        """A bot that can be checked now; RefusedError for any other."""
+        roster = self._its_roster()
+        self._check_open()
+        self._check_idle({name}, "a check would disturb it")
+        if name in self._checks:
+            raise RefusedError(
+                Refusal.NOT_NOW, f"bot {name} is being checked already: wait until that is over"
+            )
+        return roster.present(name)
+
+    def _check_idle(self, names: AbstractSet[str], why: str) -> None:
+        """Raise RefusedError when one of these bots plays; `why` is what speaks against it."""
         for tournament_id, hosted in self._running.items():
             for name in sorted(names & hosted.bot_names):
                 raise RefusedError(
                     Refusal.NOT_NOW,
-                    f"bot {name} plays in tournament {tournament_id}, and a bot plays in one at a time: "
-                    "wait for its end or stop it",
+                    f"bot {name} plays in tournament {tournament_id}, and {why}: wait for its end or stop it",
                 )
 
     def _check_not_local(self, name: str) -> None:

@@ -9,7 +9,7 @@ import structlog
 
 from arena.account import Account
 from arena.config import TournamentFile
-from arena.enrolment import bar_version, bot_status, enrol, strike_off
+from arena.enrolment import bar_version, bot_status, enrol, strike_off, unknown_bot
 from arena.faults import FaultCause
 from arena.hosted import Premises
 from arena.lobby import Member
@@ -90,6 +90,22 @@ class Roster:
                 for bot in await self._premises.keep(self._registry.bots)
             ]
         )
+
+    def present(self, name: str) -> Member:
+        """A registered bot that is connected.
+
+        Raises:
+            RefusedError: there is no such bot, or it is not connected.
+        """
+        if name not in self._names:
+            raise unknown_bot(name, self._names)
+        member = self._premises.lobby.member(name)
+        if not member.is_there:
+            raise RefusedError(
+                Refusal.NOT_NOW,
+                f"bot {name} is not connected: have it started first, with its token and where this arena is",
+            )
+        return member
 
     # ------------------------------------------------------------------ for a tournament
 

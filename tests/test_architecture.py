@@ -19,7 +19,7 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 
 LAYERS: Final = (
-    ("edge", "arena", "cli server auth admin admin_services hall roster hosted"),
+    ("edge", "arena", "cli server auth admin admin_services hall roster hosted running_check"),
     (
         "edge",
         "arena",

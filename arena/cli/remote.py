@@ -56,5 +56,6 @@ def connected(address: str, ca: Path | None) -> Iterator[AdminClient]:
         with AdminClient(arena) as client:
             yield client
     except AdminError as error:
-        code = EXIT_USAGE if error.failure is AdminFailure.REFUSED else EXIT_FAILED
+        is_refused = error.failure in (AdminFailure.REFUSED, AdminFailure.UNKNOWN)
+        code = EXIT_USAGE if is_refused else EXIT_FAILED
         raise CommandFailed(str(error), code) from None

@@ -19,6 +19,7 @@ from arena.status import (
     Leaderboard,
     ReplayStatus,
     TournamentStatus,
+    Verdict,
     VersionStatus,
 )
 from arena.tally import BotTally
@@ -87,6 +88,18 @@ def read_bot(message: admin_pb2.RegisteredBot) -> BotStatus:
             ]
         ),
     )
+
+
+def write_verdict(verdict: Verdict) -> admin_pb2.Verdict:
+    """What a step of a check found."""
+    return admin_pb2.Verdict(
+        step=verdict.step, passed=verdict.passed, sentence=verdict.sentence, evidence=verdict.evidence
+    )
+
+
+def read_verdict(message: admin_pb2.Verdict) -> Verdict:
+    """What a step of a check found."""
+    return Verdict(message.step, message.passed, message.sentence, tuple(message.evidence))
 
 
 # ------------------------------------------------------------------ tournaments

@@ -12,6 +12,7 @@ from arena.status import (
     Leaderboard,
     ReplayStatus,
     TournamentStatus,
+    Verdict,
     VersionStatus,
 )
 from arena.tally import BotTally
@@ -32,6 +33,12 @@ def test_bots_come_through_unchanged(revoked_at_us: int | None) -> None:
         name="alice", registered_at_us=AT_US, revoked_at_us=revoked_at_us, is_there=True, versions=(version,)
     )
     assert wire.read_bot(wire.write_bot(bot)) == bot
+
+
+def test_verdicts_come_through_unchanged() -> None:
+    """What is read is what was written, with every line of the evidence."""
+    verdict = Verdict("speed", passed=False, sentence="it was late", evidence=("sent: a", "came back: b"))
+    assert wire.read_verdict(wire.write_verdict(verdict)) == verdict
 
 
 @pytest.mark.parametrize("state", TournamentState)

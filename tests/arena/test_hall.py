@@ -1,19 +1,22 @@
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from arena.check import SPEED_DECISIONS
 from arena.config import parse_tournament
 from arena.hall import MAX_EVENTS_BEHIND
 from arena.ledger import TournamentState
-from arena.messages import Goodbye, GoodbyeReason
+from arena.messages import Goodbye, GoodbyeReason, SessionOver, SessionStart
 from arena.refusals import Refusal, RefusedError
 from arena.replay import parse
 from arena.replay_verify import verify
 from arena.results import SlotCounts
+from arena.status import Verdict
 from arena.store import Store, StoreError, StoreLockedError
 from engine.events import DealBegan, SessionEnded
 from engine.view import ActionSeen, DealtSeen, ExchangeSeen
-from tests.arena.bots import LinkedBot
+from tests.arena.bots import LinkedBot, Returning
 from tests.arena.halls import FILE, NAMES, Hesitant, TestHall, file_with, last_legal, open_hall
 
 
@@ -430,3 +433,115 @@ async def test_a_watcher_who_does_not_keep_up_is_dropped(
         (playing,) = [replay for replay in await arena.hall.replays(tournament_id) if replay.is_playing]
         watched = anext(arena.hall.watch_session(tournament_id, playing.session_id))
         await refused(watched, Refusal.TOO_SLOW)
+
+
+# ------------------------------------------------------------------ checking
+
+
+@pytest.fixture
+def _few_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less is played for speed, which is not what these tests are about."""
+    assert SPEED_DECISIONS > 1
+    monkeypatch.setattr("arena.check.SPEED_DECISIONS", 1)
+
+
+async def began(arena: TestHall, bot: LinkedBot, hesitant: Hesitant) -> AsyncGenerator[Verdict]:
+    """A check of alice in its second step, with an open question."""
+    check = arena.hall.check_bot("alice")
+    assert (await anext(check)).passed
+    await hesitant.stuck.wait()
+    assert sessions(bot) != []
+    return check
+
+
+def sessions(bot: LinkedBot) -> list[str]:
+    """The sessions that a bot was told of and not yet that they are over."""
+    bot.read()
+    starts = [message.session_id for message in bot.heard if isinstance(message, SessionStart)]
+    overs = {message.session_id for message in bot.heard if isinstance(message, SessionOver)}
+    return [session_id for session_id in starts if session_id not in overs]
+
+
+@pytest.mark.usefixtures("_few_decisions")
+async def test_a_connected_bot_is_checked_and_then_plays(tmp_path: Path) -> None:
+    """It passes all steps there are for a bot that somebody else started, and is there for a tournament."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        alice = Returning(arena.premises.lobby.member("alice"))
+        for name in NAMES[1:]:
+            arena.come(name)
+        verdicts = [verdict async for verdict in arena.hall.check_bot("alice", deterministic=True)]
+        assert [verdict.step for verdict in verdicts if not verdict.passed] == []
+        assert [verdicts[0].step, verdicts[-1].step, len(verdicts)] == ["hello", "determinism", 9]
+        assert sessions(alice) == []
+        end = await arena.play(await arena.create())
+        assert (end.state, end.counts.finished) == (TournamentState.FINISHED, 8)
+
+
+async def test_a_bot_that_cannot_be_checked_now_is_named_with_the_reason(tmp_path: Path) -> None:
+    """Nobody of that name, not connected, playing: each is one sentence that says what to do."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+
+        async def refused_check(name: str, refusal: Refusal) -> str:
+            return await refused(anext(arena.hall.check_bot(name)), refusal)
+
+        assert "no bot 'alise' is registered: did you mean alice?" in await refused_check(
+            "alise", Refusal.UNKNOWN
+        )
+        assert "`kratzen bots list` shows all" in await refused_check("\x1b[2J" * 9000, Refusal.UNKNOWN)
+        assert "bot alice is not connected" in await refused_check("alice", Refusal.NOT_NOW)
+        hesitant = Hesitant(1)
+        for name in NAMES:
+            arena.come(name, hesitant)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        said = await refused_check("alice", Refusal.NOT_NOW)
+        assert f"bot alice plays in tournament {tournament_id}, and a check would disturb it" in said
+
+
+async def test_a_bot_is_in_one_check_at_a_time_and_in_no_tournament_meanwhile(tmp_path: Path) -> None:
+    """Another check and a tournament are refused until the check is closed; then the bot is out of it."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        alice = arena.come("alice", hesitant)
+        for name in NAMES[1:]:
+            arena.come(name)
+        tournament_id = await arena.create()
+        check = await began(arena, alice, hesitant)
+        again = anext(arena.hall.check_bot("alice"))
+        assert "alice is being checked already" in await refused(again, Refusal.NOT_NOW)
+        said = await refused(arena.hall.start(tournament_id), Refusal.NOT_NOW)
+        assert "bot alice is being checked: wait until that is over" in said
+        await check.aclose()
+        assert sessions(alice) == []
+        hesitant.go_on(alice)
+        assert (await arena.play(tournament_id)).state is TournamentState.FINISHED
+
+
+async def test_closing_the_arena_ends_a_check(tmp_path: Path) -> None:
+    """The verdicts end, the bot is told that its sessions are over, and then to come back."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        alice = arena.come("alice", hesitant)
+        check = await began(arena, alice, hesitant)
+        assert await arena.hall.close() == ()
+        assert [verdict async for verdict in check] == []
+        assert sessions(alice) == []
+        assert goodbyes(alice) == [GoodbyeReason.STOPPING]
+        assert "stopping" in await refused(anext(arena.hall.check_bot("alice")), Refusal.NOT_NOW)
+
+
+async def test_revoking_a_bot_ends_its_check(tmp_path: Path) -> None:
+    """The step that it is in fails with the reason, and is the last."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(20)
+        check = await began(arena, arena.come("alice", hesitant), hesitant)
+        await arena.hall.revoke_bot("alice")
+        (last,) = [verdict async for verdict in check]
+        assert not last.passed
+        assert "revoked by the organiser" in last.sentence

@@ -371,6 +371,21 @@ def test_many_streams_and_watchers_do_not_hold_it_up(tmp_path: Path) -> None:
                 list(watcher)
 
 
+def test_a_check_does_not_hold_it_up(tmp_path: Path) -> None:
+    """While a bot that is checked leaves a question open the arena is out in 5 s, and both are told why."""
+    with served(tmp_path) as arena, arena.client() as client:
+        stream = RawStream(arena.address, client.register_bot("alice"))
+        check = client.check_bot("alice")
+        assert next(check).passed
+        began = os.times().elapsed
+        code, said = arena.stop()
+        took_s = os.times().elapsed - began
+        assert (code, "Traceback" in said, took_s < 5) == (0, False, True), took_s
+        with pytest.raises(AdminError, match="the arena stops, which ends the check"):
+            next(check)
+        assert stream.end() is grpc.StatusCode.UNAVAILABLE
+
+
 def _until_there(client: AdminClient, name: str) -> None:
     """Ask until a bot is there; each question takes its time."""
     while not [bot for bot in client.bots() if bot.name == name and bot.is_there]:

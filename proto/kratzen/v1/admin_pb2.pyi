@@ -370,6 +370,92 @@ class RevokeBotResponse(_message.Message):
 Global___RevokeBotResponse: _TypeAlias = RevokeBotResponse  # noqa: Y015
 
 @_typing.final
+class CheckBotRequest(_message.Message):
+    """Asks to check a bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DETERMINISTIC_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The bot's name."""
+    deterministic: _builtins.bool
+    """Whether it must play the same session in the same way twice."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        deterministic: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deterministic", b"deterministic", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckBotRequest: _TypeAlias = CheckBotRequest  # noqa: Y015
+
+@_typing.final
+class CheckBotResponse(_message.Message):
+    """What another step of the check found. The end of the stream is the end of the check."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERDICT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def verdict(self) -> Global___Verdict:
+        """What it found."""
+
+    def __init__(
+        self,
+        *,
+        verdict: Global___Verdict | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["verdict", b"verdict"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckBotResponse: _TypeAlias = CheckBotResponse  # noqa: Y015
+
+@_typing.final
+class Verdict(_message.Message):
+    """What a step of a check found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: _builtins.int
+    PASSED_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    step: _builtins.str
+    """The name of the step."""
+    passed: _builtins.bool
+    """Whether the bot did what the contract asks."""
+    sentence: _builtins.str
+    """What was seen, one sentence."""
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Lines for the bot's author when it did not pass: what was sent, what came back."""
+
+    def __init__(
+        self,
+        *,
+        step: _builtins.str = ...,
+        passed: _builtins.bool = ...,
+        sentence: _builtins.str = ...,
+        evidence: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "passed", b"passed", "sentence", b"sentence", "step", b"step"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Verdict: _TypeAlias = Verdict  # noqa: Y015
+
+@_typing.final
 class TournamentBot(_message.Message):
     """A bot of a tournament."""
 

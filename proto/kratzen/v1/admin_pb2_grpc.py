@@ -50,6 +50,11 @@ class RegistryServiceStub(object):
                 request_serializer=kratzen_dot_v1_dot_admin__pb2.RevokeBotRequest.SerializeToString,
                 response_deserializer=kratzen_dot_v1_dot_admin__pb2.RevokeBotResponse.FromString,
                 _registered_method=True)
+        self.CheckBot = channel.unary_stream(
+                '/kratzen.v1.RegistryService/CheckBot',
+                request_serializer=kratzen_dot_v1_dot_admin__pb2.CheckBotRequest.SerializeToString,
+                response_deserializer=kratzen_dot_v1_dot_admin__pb2.CheckBotResponse.FromString,
+                _registered_method=True)
 
 
 class RegistryServiceServicer(object):
@@ -77,6 +82,17 @@ class RegistryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckBot(self, request, context):
+        """Checks whether a connected bot keeps the contract, and tells of each step as soon as it is over. The
+        bot plays sessions that count for nothing, and its link is cut once; at the end it stays connected.
+        Whoever cancels the call ends the check. NOT_FOUND when there is no such bot, FAILED_PRECONDITION when
+        it is not connected, plays in a tournament that is running, or is being checked already. Until the
+        check is over no tournament with this bot can be started.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RegistryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -94,6 +110,11 @@ def add_RegistryServiceServicer_to_server(servicer, server):
                     servicer.RevokeBot,
                     request_deserializer=kratzen_dot_v1_dot_admin__pb2.RevokeBotRequest.FromString,
                     response_serializer=kratzen_dot_v1_dot_admin__pb2.RevokeBotResponse.SerializeToString,
+            ),
+            'CheckBot': grpc.unary_stream_rpc_method_handler(
+                    servicer.CheckBot,
+                    request_deserializer=kratzen_dot_v1_dot_admin__pb2.CheckBotRequest.FromString,
+                    response_serializer=kratzen_dot_v1_dot_admin__pb2.CheckBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -178,6 +199,33 @@ class RegistryService(object):
             '/kratzen.v1.RegistryService/RevokeBot',
             kratzen_dot_v1_dot_admin__pb2.RevokeBotRequest.SerializeToString,
             kratzen_dot_v1_dot_admin__pb2.RevokeBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/kratzen.v1.RegistryService/CheckBot',
+            kratzen_dot_v1_dot_admin__pb2.CheckBotRequest.SerializeToString,
+            kratzen_dot_v1_dot_admin__pb2.CheckBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,13 @@ class RegistryServiceStub:
     """Lists the bots by name, those that were revoked included."""
     RevokeBot: _grpc.UnaryUnaryMultiCallable[_admin_pb2.RevokeBotRequest, _admin_pb2.RevokeBotResponse]
     """Takes a bot's right to play: its link is closed and it is withdrawn from its tournaments."""
+    CheckBot: _grpc.UnaryStreamMultiCallable[_admin_pb2.CheckBotRequest, _admin_pb2.CheckBotResponse]
+    """Checks whether a connected bot keeps the contract, and tells of each step as soon as it is over. The
+    bot plays sessions that count for nothing, and its link is cut once; at the end it stays connected.
+    Whoever cancels the call ends the check. NOT_FOUND when there is no such bot, FAILED_PRECONDITION when
+    it is not connected, plays in a tournament that is running, or is being checked already. Until the
+    check is over no tournament with this bot can be started.
+    """
 
 @_typing.type_check_only
 class RegistryServiceAsyncStub(RegistryServiceStub):
@@ -58,6 +65,13 @@ class RegistryServiceAsyncStub(RegistryServiceStub):
     """Lists the bots by name, those that were revoked included."""
     RevokeBot: _aio.UnaryUnaryMultiCallable[_admin_pb2.RevokeBotRequest, _admin_pb2.RevokeBotResponse]  # type: ignore[assignment]
     """Takes a bot's right to play: its link is closed and it is withdrawn from its tournaments."""
+    CheckBot: _aio.UnaryStreamMultiCallable[_admin_pb2.CheckBotRequest, _admin_pb2.CheckBotResponse]  # type: ignore[assignment]
+    """Checks whether a connected bot keeps the contract, and tells of each step as soon as it is over. The
+    bot plays sessions that count for nothing, and its link is cut once; at the end it stays connected.
+    Whoever cancels the call ends the check. NOT_FOUND when there is no such bot, FAILED_PRECONDITION when
+    it is not connected, plays in a tournament that is running, or is being checked already. Until the
+    check is over no tournament with this bot can be started.
+    """
 
 class RegistryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The bots that may come to the arena."""
@@ -85,6 +99,19 @@ class RegistryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.RevokeBotResponse, _abc.Awaitable[_admin_pb2.RevokeBotResponse]]:
         """Takes a bot's right to play: its link is closed and it is withdrawn from its tournaments."""
+
+    @_abc_1.abstractmethod
+    def CheckBot(
+        self,
+        request: _admin_pb2.CheckBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_admin_pb2.CheckBotResponse], _abc.AsyncIterator[_admin_pb2.CheckBotResponse]]:
+        """Checks whether a connected bot keeps the contract, and tells of each step as soon as it is over. The
+        bot plays sessions that count for nothing, and its link is cut once; at the end it stays connected.
+        Whoever cancels the call ends the check. NOT_FOUND when there is no such bot, FAILED_PRECONDITION when
+        it is not connected, plays in a tournament that is running, or is being checked already. Until the
+        check is over no tournament with this bot can be started.
+        """
 
 def add_RegistryServiceServicer_to_server(servicer: RegistryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
