@@ -32,7 +32,7 @@ from arena.referee import Referee
 from arena.replay import parse_ends
 from arena.results import AttemptEnd, SessionResult
 from arena.runner import Clockwork, SessionRunner
-from arena.seats import Arrived, Gone, Reply, Seat
+from arena.seats import Arrived, Away, Gone, Reply, Seat
 from arena.status import Verdict
 from arena.text import escape
 from engine.actions import DecisionKind, Subsets
@@ -102,6 +102,10 @@ class CheckedSeat(Seat):
     def handed_at_us(self, request: Request, asked_at_us: int) -> int:
         """When the link's transport took the request."""
         return self.link_seat.handed_at_us(request, asked_at_us)
+
+    def absence(self) -> Away | None:
+        """Why no stream of the bot is up, or None."""
+        return self.link_seat.absence()
 
     def reject(self, rejected: Rejected) -> None:
         """Pass a rejection on."""

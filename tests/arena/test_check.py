@@ -218,6 +218,7 @@ async def test_a_bot_that_does_not_come_back_is_asked_nothing_more() -> None:
         checker._steps = (checker.hello, checker.reconnection, checker.speed)
         found = {verdict.step: verdict async for verdict in checker.run()}
     assert list(found) == ["hello", "reconnection", "link"]
+    assert "had no link up when its clock ran out" in found["reconnection"].sentence
     assert found["link"].sentence == "the bot is away, and did not come back within 200 ms"
     assert found["link"].evidence == ("its last stream ended: the check cuts the link: come back",)
 
