@@ -103,7 +103,7 @@ class Roster:
         if not member.is_there:
             raise RefusedError(
                 Refusal.NOT_NOW,
-                f"bot {name} is not connected: have it started first, with its token and where this arena is",
+                f"bot {name} is not connected: start it first, with KRATZEN_ADDRESS and its KRATZEN_TOKEN",
             )
         return member
 

@@ -31,11 +31,10 @@ class FirstLegal(Bot):
 class Opened:
     """A running arena, and the bots that were made to dial in."""
 
-    def __init__(self, arena: OpenArena, bots: asyncio.TaskGroup) -> None:
+    def __init__(self, arena: OpenArena) -> None:
         self.hall = arena.hall
         self.address = arena.address
         self._lobby = arena.lobby
-        self._bots = bots
         self._playing: list[asyncio.Task[object]] = []
 
     def client(self) -> AdminClient:
@@ -46,15 +45,17 @@ class Opened:
         """Register a bot and have it dial in; its member, once it is there."""
         token = await self.hall.add_bot(name)
         playing = play(bot or FirstLegal(), Settings(self.address, token))
-        self._playing.append(self._bots.create_task(playing))
+        self._playing.append(asyncio.create_task(playing))
         member = self._lobby.member(name)
         await member.there.wait()
         return member
 
-    def end_bots(self) -> None:
-        """Have every bot lose its link for good."""
+    async def close(self) -> None:
+        """End every bot, and then the arena."""
         for playing in self._playing:
             playing.cancel()
+        await asyncio.gather(*self._playing, return_exceptions=True)
+        await self.hall.close()
 
 
 @asynccontextmanager
@@ -62,10 +63,9 @@ async def opened(folder: Path) -> AsyncIterator[Opened]:
     """An arena on a data folder, closed at the end."""
     site = Site(address="127.0.0.1:0", admin=AdminPass(token_hash(ADMIN_TOKEN)))
     with Registry.open(folder) as registry:
-        async with open_arena(site, registry) as arena, asyncio.TaskGroup() as bots:
-            running = Opened(arena, bots)
+        async with open_arena(site, registry) as arena:
+            running = Opened(arena)
             try:
                 yield running
             finally:
-                running.end_bots()
-                await arena.hall.close()
+                await running.close()

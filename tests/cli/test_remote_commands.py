@@ -20,6 +20,8 @@ def ended(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[i
     "command",
     [
         ("serve",),
+        ("bot",),
+        ("bot", "check"),
         ("bots",),
         ("bots", "add"),
         ("bots", "list"),
@@ -44,6 +46,7 @@ def test_every_command_helps_with_an_example(
 @pytest.mark.parametrize(
     "command",
     [
+        ("bot", "check", "alice"),
         ("bots", "list"),
         ("bots", "add", "alice"),
         ("tournament", "list"),

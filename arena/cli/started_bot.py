@@ -1,0 +1,105 @@
+"""The check of a bot that is started for it, in an arena that lasts as long as the check."""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from arena.bot_command import CommandError, absolute_words
+from arena.check import Checker
+from arena.cli.building import Site, open_arena
+from arena.cli.errors import CommandFailed
+from arena.cli.verdicts import VerdictReport
+from arena.faults import FaultCause
+from arena.launcher import BotProcess, BotStart, ExitKind, ExitReport, Launcher, LaunchError
+from arena.lobby import Member
+from arena.seats import Gone
+
+BOT_NAME = "bot"
+
+
+class StartedBot:
+    """The bot that is checked: a process of ours, and its member in the lobby."""
+
+    def __init__(self, member: Member, process: BotProcess) -> None:
+        self.member = member
+        self.process = process
+        self._watch = asyncio.create_task(self._notice_end())
+
+    async def exit_code(self, limit_s: float) -> int | None:
+        """Its exit code once it has ended by itself, at most `limit_s` from now."""
+        try:
+            async with asyncio.timeout(limit_s):
+                report = await self.process.wait()
+        except TimeoutError:
+            return None
+        return report.code if report.code is not None else -(report.signal or 0)
+
+    async def stop(self) -> ExitReport:
+        """End it, if it has not ended by itself."""
+        self._watch.cancel()
+        return await self.process.stop()
+
+    async def _notice_end(self) -> None:
+        report = await self.process.wait()
+        self.member.leave_for_good(Gone(FaultCause.EXITED, report.sentence))
+
+
+def check_started(command: tuple[str, ...], report: VerdictReport, *, deterministic: bool) -> int:
+    """Start the bot, take it through all steps and end it; the exit code.
+
+    Raises:
+        CommandFailed: it cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder, _failures_told():
+        ended = asyncio.run(_check(command, Path(folder), report, deterministic=deterministic))
+    if ended.kind is ExitKind.NOT_STARTED:
+        raise CommandFailed(f"the bot {ended.sentence}")
+    code = report.close(ended.last_lines)
+    if not (report.as_json or report.has_passed):
+        _print_output(ended)
+    return code
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    try:
+        yield
+    except (CommandError, LaunchError) as error:
+        raise CommandFailed(f"the bot {error}" if isinstance(error, CommandError) else str(error)) from None
+
+
+async def _check(
+    command: tuple[str, ...], folder: Path, report: VerdictReport, *, deterministic: bool
+) -> ExitReport:
+    """Start arena and bot, and take the bot through all steps; how it ended."""
+    here = Path.cwd()
+    async with (
+        open_arena(Site(address="127.0.0.1:0")) as arena,
+        Launcher(log_folder=folder, tournament_folder=here) as launcher,
+    ):
+        start = BotStart(
+            number=1,
+            name=BOT_NAME,
+            words=absolute_words(command, here),
+            address=arena.address,
+            token=arena.tokens.issue(BOT_NAME),
+        )
+        started = StartedBot(arena.lobby.member(BOT_NAME), await launcher.start(start))
+        checker = Checker(started.member, arena.clockwork, process=started, deterministic=deterministic)
+        async for verdict in checker.run():
+            report.add(verdict)
+        return await started.stop()
+
+
+def _print_output(ended: ExitReport) -> None:
+    """How the bot ended, if it did so by itself, and the last that it printed."""
+    if ended.kind is not ExitKind.STOPPED:
+        click.echo(f"the bot {ended.sentence}", err=True)
+    if ended.last_lines:
+        click.echo("the last that the bot printed:", err=True)
+    for line in ended.last_lines:
+        click.echo(f"  {line}", err=True)
