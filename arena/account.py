@@ -18,13 +18,16 @@ from arena.store import Store, StoreError, StoreReader
 from arena.tally import Tally
 
 
-def create_store(folder: Path, tournament: TournamentFile, created_at: str) -> Store:
+def create_store(
+    folder: Path, tournament: TournamentFile, created_at: str, *, replace_unplayed: bool = False
+) -> Store:
     """The store of a new tournament, in a folder that has none.
 
     Args:
         folder: made if need be.
         tournament: its seed is set.
         created_at: UTC, ISO 8601.
+        replace_unplayed: whether a tournament at which no attempt was made gives way to this one.
 
     Raises:
         ScheduleError: no schedule can be made of it.
@@ -43,6 +46,7 @@ def create_store(folder: Path, tournament: TournamentFile, created_at: str) -> S
         bots=[bot.name for bot in tournament.bots],
         blocks=blocks,
         created_at=created_at,
+        replace_unplayed=replace_unplayed,
     )
 
 

@@ -18,7 +18,7 @@ def folder_for(name: str) -> Path:
 
 
 def create_run(folder: Path, tournament: TournamentFile) -> Store:
-    """A new run in a folder that has none.
+    """A new run in a folder that has none, or one that failed before its first session.
 
     Args:
         folder: made if need be.
@@ -28,7 +28,7 @@ def create_run(folder: Path, tournament: TournamentFile) -> Store:
         ScheduleError: no schedule can be made of it.
         StoreError: the folder has a run already, or cannot be written.
     """
-    return create_store(folder, tournament, SystemTime().utc_text())
+    return create_store(folder, tournament, SystemTime().utc_text(), replace_unplayed=True)
 
 
 def open_run(folder: Path, tournament: TournamentFile) -> Store:

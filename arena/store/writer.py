@@ -66,6 +66,7 @@ class Store(StoreReader):
         blocks: Sequence[Block],
         created_at: str,
         url: str | None = None,
+        replace_unplayed: bool = False,
     ) -> Self:
         """Make the store of a new tournament, and its folder if need be.
 
@@ -80,6 +81,7 @@ class Store(StoreReader):
             blocks: the whole schedule.
             created_at: UTC, ISO 8601.
             url: of the database when it is not to be an SQLite file in the folder.
+            replace_unplayed: whether a tournament at which no attempt was made gives way to this one.
 
         Raises:
             StoreError: the folder cannot be written or holds a tournament already.
@@ -101,6 +103,7 @@ class Store(StoreReader):
                 },
                 bots,
                 blocks,
+                replace_unplayed=replace_unplayed,
             )
             store._mend()
         except BaseException:
@@ -222,10 +225,20 @@ class Store(StoreReader):
 
     # ------------------------------------------------------------------- inside
 
-    def _fill(self, facts: dict[str, object], bots: Sequence[str], blocks: Sequence[Block]) -> None:
+    def _fill(
+        self,
+        facts: dict[str, object],
+        bots: Sequence[str],
+        blocks: Sequence[Block],
+        *,
+        replace_unplayed: bool,
+    ) -> None:
         """Make the tables and the schedule, all or nothing."""
         with self._connection() as connection:
             schema.metadata.create_all(connection)
+            if replace_unplayed and _is_unplayed(connection):
+                for table in reversed(schema.metadata.sorted_tables):
+                    connection.execute(table.delete())
             if not schema.insert_once(connection, schema.tournament, **facts):
                 raise StoreError(
                     f"{self.folder} holds a tournament already: resume it, or choose another folder"
@@ -296,6 +309,13 @@ def utc_us(text: str) -> int:
 
 
 # --------------------------------------------------------------------------- rows
+
+
+def _is_unplayed(connection: Connection) -> bool:
+    """Whether a tournament of this program's format is there, and no attempt was made at any of its slots."""
+    formats = connection.execute(select(schema.tournament.c.format)).scalars().all()
+    attempt_count = connection.execute(select(func.count()).select_from(schema.attempts)).scalar_one()
+    return formats == [schema.STORE_FORMAT] and attempt_count == 0
 
 
 def _json(names: Sequence[str] | Sequence[int]) -> str:

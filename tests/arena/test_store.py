@@ -62,11 +62,11 @@ def played(slot: Slot, *, play_seed: int = 1, time_seed: int = 1) -> PlayedSessi
     return play(replace(table, play_seed=play_seed, time_seed=time_seed))
 
 
-def create(folder: Path) -> Store:
+def create(folder: Path, name: str = "tuesday", *, replace_unplayed: bool = False) -> Store:
     """A store of the schedule of these tests."""
     return Store.create(
         folder,
-        name="tuesday",
+        name=name,
         spec='{"name":"tuesday"}',
         seed=TOURNAMENT_SEED,
         ante=10,
@@ -74,6 +74,7 @@ def create(folder: Path) -> Store:
         bots=BOTS,
         blocks=BLOCKS,
         created_at=CREATED_AT,
+        replace_unplayed=replace_unplayed,
     )
 
 
@@ -668,6 +669,34 @@ def test_tournament_is_created_once(full: Path) -> None:
         create(full)
     with StoreReader.open(full) as reader:
         assert len(reader.sessions()) == len(SLOTS)
+
+
+def test_a_tournament_that_was_never_played_gives_way_when_it_is_told_to(tmp_path: Path) -> None:
+    """Everything of it is gone: its state and what was seen of its bots too."""
+    with create(tmp_path / "run") as store:
+        store.see_bot("anna", "1", "")
+        store.set_state(TournamentState.STOPPED)
+    with pytest.raises(StoreError, match="holds a tournament already"):
+        create(tmp_path / "run", "wednesday")
+    with create(tmp_path / "run", "wednesday", replace_unplayed=True) as store:
+        facts = store.facts()
+        assert (facts.name, facts.state) == ("wednesday", TournamentState.CREATED)
+        assert [entry.version for entry in store.bots()] == [None] * len(BOTS)
+        assert len(store.slots()) == len(SLOTS)
+        record(store, *SLOTS)
+
+
+def test_a_tournament_at_which_an_attempt_was_made_never_gives_way(tmp_path: Path) -> None:
+    """One without a result is enough, and so is a store of another format."""
+    with create(tmp_path / "tried") as store:
+        store.record_attempt(failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP))
+    create(tmp_path / "newer").close()
+    with closing(sqlite3.connect(tmp_path / "newer" / "store.sqlite")) as database:
+        database.execute("UPDATE tournament SET format = 2")
+        database.commit()
+    for folder in (tmp_path / "tried", tmp_path / "newer"):
+        with pytest.raises(StoreError, match="holds a tournament already"):
+            create(folder, replace_unplayed=True)
 
 
 def test_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

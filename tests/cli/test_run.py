@@ -113,6 +113,22 @@ def test_a_folder_with_a_run_in_it_is_not_written_over(file: Path, tmp_path: Pat
     assert "resume it, or choose another folder" in done.err
 
 
+@pytest.mark.parametrize("resume", [(), ("--resume",)], ids=["again", "resumed"])
+def test_a_run_that_failed_before_its_first_session_can_be_called_again(
+    resume: tuple[str, ...], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was called before, also when the file was mended meanwhile, and with `--resume`."""
+    failed = run_at_once(
+        monkeypatch, file, "--out", tmp_path / "run", sessions=0, outcome=Outcome(failure="no such program")
+    )
+    assert failed.code == EXIT_FAILED
+    if not resume:
+        file.write_text(TOURNAMENT.replace("dora", "emma"))
+    done = run_at_once(monkeypatch, file, "--out", tmp_path / "run", *resume)
+    assert done.code == 0
+    assert ("dora" if resume else "emma") in done.out
+
+
 # ------------------------------------------------------------------ plan
 
 
