@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 import click
 
 from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE, CommandFailed
-from arena.cli.output import drop_stdout, write_plainly_where_needed
+from arena.cli.output import drop_stdout, open_closed_streams, write_plainly_where_needed
 from arena.text import escape
 
 # gRPC hooks into forks unless told otherwise before its import; the arena starts bots.
@@ -80,6 +80,7 @@ def kratzen() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
+    open_closed_streams()
     write_plainly_where_needed()
     code = exit_code(arguments)
     if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):

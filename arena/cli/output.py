@@ -33,6 +33,21 @@ _PLAIN: Final[Mapping[str, str]] = {
 """What our own texts have beyond ASCII, for terminals and files that cannot take it."""
 
 
+def open_closed_streams() -> None:
+    """Have stdin, stdout and stderr lead to nowhere where they were closed by whoever called us (`>&-`).
+
+    Else the first files that are opened would take their numbers, and get what others print there.
+    """
+    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+
+
 def write_plainly_where_needed() -> None:
     """Let stdout and stderr write what their encoding lacks in plain letters, so that nothing ever fails."""
     codecs.register_error(_ERRORS, _plain)

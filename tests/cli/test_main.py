@@ -2,6 +2,7 @@
 
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -116,3 +117,38 @@ def test_ctrl_c_before_anything_runs_is_told(monkeypatch: pytest.MonkeyPatch) ->
     done = kratzen("run", __file__)
     assert done.code == EXIT_INTERRUPTED
     assert done.err.split() == ["kratzen:", "interrupted"]
+
+
+def call_with_closed(streams: str, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program of Python as a shell does that has closed streams for it."""
+    command = ["sh", "-c", f'exec "$@" {streams}', "sh", sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("code", [0, EXIT_USAGE, EXIT_INTERRUPTED])
+def test_closed_streams_change_no_ending(streams: str, code: int) -> None:
+    """The exit code is what it would be, without a traceback, and no file takes the streams' numbers."""
+    program = f"""
+import sys
+from arena.cli import main
+def ended(arguments):
+    with open("/dev/null") as file:
+        assert file.fileno() > 2
+    print("said")
+    print("told", file=sys.stderr)
+    return {code}
+main.exit_code = ended
+main.main()
+"""
+    done = call_with_closed(streams, program)
+    assert done.returncode == code
+    assert done.stdout == ("" if ">&-" in streams.split() else "said\n")
+    assert done.stderr == ("" if "2>&-" in streams.split() else "told\n")
+
+
+@pytest.mark.parametrize("arguments", [("rules", "show", "tavern"), ("--help",)], ids=" ".join)
+def test_data_that_nobody_reads_is_no_failure(arguments: tuple[str, ...]) -> None:
+    """A closed stdout is no error, as a reader that went away is none."""
+    done = call_with_closed(">&-", "from arena.cli.main import main; main()", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
