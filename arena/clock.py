@@ -7,9 +7,11 @@ asks for the present; every test that needs a time-out hands in a `ManualTime`.
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
-US_PER_MS = 1000
+MS_PER_SECOND: Final = 1000
+US_PER_MS: Final = 1000
+US_PER_SECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

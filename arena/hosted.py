@@ -15,12 +15,14 @@ from typing import Final, TypeVar
 from arena.account import Account
 from arena.auth import TokenRing
 from arena.bot_command import CommandError, absolute_words, command_digest
+from arena.clock import MS_PER_SECOND
 from arena.config import BotEntry, Sandbox
 from arena.launcher import BotStart, Launcher, LaunchError
 from arena.ledger import Attempt, TournamentState
 from arena.lobby import Lobby
 from arena.local_bots import GivenUp, LocalBots
 from arena.messages import GoodbyeReason
+from arena.pace import Pace
 from arena.referee import Referee
 from arena.results import SessionResult, SlotState
 from arena.runner import Clockwork
@@ -29,9 +31,6 @@ from arena.store import Store, StoreError
 from arena.tournament import STOP_GRACE_S, Terms, Tournament, Watcher
 
 T = TypeVar("T")
-
-US_PER_SECOND: Final = 1_000_000
-US_PER_MS: Final = 1000
 
 LAST_WORDS_S: Final = 1.0
 """What bots that are started here get to end by themselves when their tournament is over."""
@@ -131,6 +130,7 @@ class HostedTournament:
         changed: set, and replaced by another, whenever `status` has changed.
         broken_bot: the bot that ended before it ever said Hello, which stopped the tournament.
         failure: why it cannot go on, or empty.
+        pace: how fast it is played.
         watcher: told how it goes, if there is one.
     """
 
@@ -150,13 +150,12 @@ class HostedTournament:
         self.changed = asyncio.Event()
         self.broken_bot: GivenUp | None = None
         self.failure = ""
+        self.pace = Pace(premises.clockwork.time, account.tally)
         self.watcher: Watcher | None = None
+        self._store = store
         self._entry = entry
         self._premises = premises
         self._state = TournamentState.RUNNING
-        self._began_us = premises.clockwork.time.now_us()
-        self._decisions_before = account.tally.decision_count
-        self._finished_before = account.tally.counts.finished
         self._tournament = Tournament(
             _terms(account),
             store,
@@ -203,14 +202,11 @@ class HostedTournament:
         )
         if self.is_over:
             return status
-        elapsed_us = self._premises.clockwork.time.now_us() - self._began_us
-        decisions = status.decision_count - self._decisions_before
-        finished = status.counts.finished - self._finished_before
         return replace(
             status,
             running_count=len(self.tables),
-            decisions_per_second=decisions * US_PER_SECOND / elapsed_us if elapsed_us else 0.0,
-            remaining_ms=elapsed_us * status.counts.open // finished // US_PER_MS if finished else None,
+            decisions_per_second=self.pace.decisions_per_second,
+            remaining_ms=self.pace.remaining_ms,
         )
 
     async def open(self) -> None:
@@ -233,11 +229,14 @@ class HostedTournament:
     async def play(self) -> TournamentState:
         """Play what is open, then end the bots that were started here; the state it is left in."""
         state = TournamentState.STOPPED
+        pacing = asyncio.create_task(self._begin_pace())
         try:
             state = await self._tournament.run()
         except StoreError as error:
             self.failure = str(error)
         finally:
+            pacing.cancel()
+            await asyncio.gather(pacing, return_exceptions=True)
             await self._close(LAST_WORDS_S if state is TournamentState.FINISHED else 0)
             self._state = state
             self._ring()
@@ -257,6 +256,7 @@ class HostedTournament:
     def session_finished(self, result: SessionResult) -> None:
         """Count a session in."""
         self.account.tally.add(result)
+        self.pace.session_finished()
         if self.watcher is not None:
             self.watcher.session_finished(result)
         self._ring()
@@ -278,6 +278,13 @@ class HostedTournament:
         self._ring()
 
     # ------------------------------------------------------------------ inside
+
+    async def _begin_pace(self) -> None:
+        """Measure the pace from when sessions begin: once their bots are there, or are not waited for."""
+        slots = await self._premises.keep(self._store.slots)
+        names = {name for slot in slots if slot.state is SlotState.OPEN for name in slot.seating}
+        await self._premises.lobby.wait_for(names, self.account.file.clock.join_ms / MS_PER_SECOND)
+        self.pace.begin()
 
     def _ring(self) -> None:
         changed, self.changed = self.changed, asyncio.Event()

@@ -28,7 +28,7 @@ LAYERS: Final = (
     ("async", "arena", "tournament lobby runner lag"),
     ("pure", "arena", "referee link wire replay replay_lines replay_verify replay_text frame settings"),
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
-    ("small", "arena", "config sections seats messages commitment text ledger tally status"),
+    ("small", "arena", "config sections seats messages commitment text ledger tally pace status"),
     ("small", "arena", "door refusals address"),
     ("session", "engine", "session view imagine notation fallback"),
     ("deal", "engine", "deal"),

@@ -86,7 +86,7 @@ class EmbeddedRun:
                 hosted = self._hosted = await self._host(arena, entry)
                 if self._outcome.signal is not None:
                     hosted.stop()
-                progress = hosted.watcher = RunProgress(hosted.account)
+                progress = hosted.watcher = RunProgress(hosted.account, hosted.pace)
                 with progress:
                     state = await arena.hall.play(hosted, entry)
                 _say_goodbye(arena, state)

@@ -1,5 +1,6 @@
 """How a run shows that it goes on: a bar and the table so far on a terminal, a few lines elsewhere."""
 
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -9,47 +10,65 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
 from arena.account import Account
 from arena.cli.tables import so_far_table
-from arena.clock import SystemTime
+from arena.clock import MS_PER_SECOND
 from arena.ledger import Attempt
+from arena.pace import Pace
 from arena.results import SessionResult, SlotState
 
 LINES_OFF_TERMINAL = 4
 """Lines of progress that a whole run prints where nobody sees a bar."""
 
-US_PER_SECOND = 1_000_000
+
+class PaceColumn(ProgressColumn):
+    """Decisions a second and the time left, as they are at every look."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self._pace = pace
+
+    def render(self, task: Task) -> Text:
+        """Nothing before the end of the first session."""
+        del task
+        left_ms = self._pace.remaining_ms
+        left = "" if left_ms is None else f"{timedelta(seconds=left_ms // MS_PER_SECOND)} left"
+        return Text("  ".join(filter(None, [speed_text(self._pace), left])))
+
+
+def speed_text(pace: Pace) -> str:
+    """Decisions a second; nothing before the end of the first session."""
+    speed = pace.decisions_per_second
+    return f"{speed:,.0f} decisions/s" if speed else ""
 
 
 class RunProgress:
     """Watches a tournament and shows how it goes, on stderr."""
 
-    def __init__(self, account: Account) -> None:
-        """Set up; `account` goes on by itself while the tournament is played."""
+    def __init__(self, account: Account, pace: Pace) -> None:
+        """Set up; `account` and `pace` go on by themselves while the tournament is played."""
         self._ante, self._tally = account.facts.ante, account.tally
         self._bots = [bot.name for bot in account.file.bots]
         self._total = self._tally.counts.total
-        self._time = SystemTime()
-        self._began_us = self._latest_us = self._time.now_us()
-        self._decisions_before = self._tally.decision_count
+        self._pace = pace
         self.failed_attempts: list[Attempt] = []
         self._console = Console(stderr=True, highlight=False)
         self._bar = Progress(
             TextColumn("sessions"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            PaceColumn(pace),
             console=self._console,
         )
-        self._task = self._bar.add_task("sessions", total=self._total, completed=self._done, speed="")
+        self._task = self._bar.add_task("sessions", total=self._total, completed=self._done)
         self._live: Live | None = None
         self._told = ""
 
@@ -71,8 +90,7 @@ class RunProgress:
     def session_finished(self, result: SessionResult) -> None:
         """Show that one session more is done."""
         del result
-        self._latest_us = self._time.now_us()
-        self._bar.update(self._task, completed=self._done, speed=self.speed_text())
+        self._bar.update(self._task, completed=self._done)
         if self._live is not None:
             self._live.update(self._picture())
         elif (
@@ -94,15 +112,10 @@ class RunProgress:
     def _done(self) -> int:
         return self._tally.counts.finished
 
-    def speed_text(self) -> str:
-        """Decisions that bots made, by the second from the start to the latest session's end."""
-        seconds = (self._latest_us - self._began_us) / US_PER_SECOND
-        count = self._tally.decision_count - self._decisions_before
-        return f"{count / max(seconds, 0.001):,.0f} decisions/s"
-
     def _tell(self) -> None:
         """Print how far it is, unless that was the last thing told."""
-        text = f"{self._done} of {self._total} sessions, {self.speed_text()}"
+        count = f"{self._done} of {self._total} sessions"
+        text = ", ".join(filter(None, [count, speed_text(self._pace)]))
         if text != self._told:
             self._console.print(text)
         self._told = text

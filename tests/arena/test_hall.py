@@ -60,6 +60,25 @@ async def test_watching_counts_up_and_ends(tmp_path: Path) -> None:
         assert [status.state for status in seen[:-1]] == [TournamentState.RUNNING] * (len(seen) - 1)
 
 
+async def test_a_running_tournament_tells_its_pace(tmp_path: Path) -> None:
+    """Nothing before the first session is over, then decisions a second and the time left."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(8)
+        tournament_id = await arena.create(file_with().replace("join_ms = 0", "join_ms = 30000"))
+        await arena.hall.start(tournament_id)
+        before = await arena.hall.status(tournament_id)
+        assert (before.decisions_per_second, before.remaining_ms) == (0, None)
+        for name in NAMES[1:]:
+            arena.come(name)
+        arena.come("alice", hesitant)
+        await hesitant.stuck.wait()
+        running = await arena.hall.status(tournament_id)
+        assert running.counts.finished
+        assert running.decisions_per_second > 0
+        assert running.remaining_ms is not None
+
+
 async def test_tournaments_are_listed_the_newest_first(tmp_path: Path) -> None:
     """The list has ids of our own, and every tournament once."""
     async with open_hall(tmp_path) as arena:

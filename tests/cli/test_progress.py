@@ -8,6 +8,8 @@ import pytest
 
 from arena.account import Account
 from arena.cli.progress import RunProgress
+from arena.clock import US_PER_SECOND, ManualTime
+from arena.pace import Pace
 from arena.store import Store
 from tests.arena.sessions import Table, play
 from tests.cli.calling import make_run
@@ -18,10 +20,16 @@ def shown(folder: Path, finished: int) -> list[str]:
     with Store.open(folder) as store:
         account = Account.of(store)
         slots = store.slots()
-    with RunProgress(account) as progress:
+    time = ManualTime()
+    pace = Pace(time, account.tally)
+    with RunProgress(account, pace) as progress:
+        time.advance_us(US_PER_SECOND * 60)
+        pace.begin()
         for slot in slots[:finished]:
             result = play(Table(seating=slot.seating, block=slot.block, session=slot.session)).result
+            time.advance_us(US_PER_SECOND)
             account.tally.add(result)
+            pace.session_finished()
             progress.session_finished(result)
     assert isinstance(sys.stderr, io.StringIO)
     return sys.stderr.getvalue().splitlines()
@@ -42,12 +50,13 @@ class Terminal(io.StringIO):
 def test_a_few_lines_tell_how_far_it_is(
     terminal: str | None, finished: int, told: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line for every quarter and one for the end, and nothing twice."""
+    """A line for every quarter and one for the end, and nothing twice; no speed before there is one."""
     monkeypatch.setattr(sys, "stderr", io.StringIO() if terminal is None else Terminal())
     if terminal is not None:
         monkeypatch.setenv("TERM", terminal)
     lines = shown(make_run(tmp_path / "run", sessions=0), finished)
     assert [line.partition(" sessions")[0] for line in lines] == [f"{count} of 8" for count in told]
+    assert [line.endswith(" decisions/s") for line in lines] == [count > 0 for count in told]
 
 
 def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(
