@@ -1,8 +1,8 @@
 """A session's replay as text: writing it line by line, and reading it back.
 
 A replay is JSON Lines: one first line, the engine's events in order, one last line. The
-lines themselves are `arena.replay_lines`'s; whether a replay is true is
-`arena.replay_verify`'s to say. No files and no compression here.
+lines themselves are `arena.replay_lines`'s, and read by `arena.replay_reading`; whether a
+replay is true is `arena.replay_verify`'s to say. No files and no compression here.
 """
 
 from collections import Counter
@@ -16,14 +16,12 @@ from arena.replay_lines import (
     AnyLine,
     DecisionLine,
     HeaderLine,
-    ReplayError,
     ResultLine,
     event_line,
     line_text,
-    read_ends,
-    read_lines,
     without_run,
 )
+from arena.replay_reading import ReplayError, read_ends, read_lines
 from arena.results import SessionResult
 from engine.events import DealBegan, Decided, Event
 
@@ -127,7 +125,7 @@ def parse(text: bytes) -> Replay:
     """Read a replay; whether it is true is not asked.
 
     Raises:
-        ReplayVersionError: its format is newer than this program.
+        ReplayVersionError: it is of a version that this program does not read.
         ReplayError: a line cannot be read; the error names it.
     """
     lines = read_lines(text)

@@ -1,14 +1,14 @@
 """The lines of a replay: one JSON object each, and what it says as a value.
 
-Every kind of line is a struct with its two directions side by side, exact inverses. What
-may differ between two runs of the same play stands under the key `run`, always the last;
-it ends with `check`, the CRC-32 of its line, so that a changed byte is found in its line
-even where the engine cannot tell. Nothing here knows files, or plays a session again.
+Every kind of line is a struct with its two directions side by side, exact inverses; its text is
+made here, and read back by `arena.replay_reading`. What may differ between two runs of the same
+play stands under the key `run`, always the last; it ends with `check`, the CRC-32 of its line, so
+that a changed byte is found in its line even where the engine cannot tell. Nothing here knows
+files, or plays a session again.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Annotated, Final, Literal, TypeAlias, TypeVar, assert_never
+from dataclasses import asdict
+from typing import Annotated, Final, Literal, TypeAlias, assert_never
 from zlib import crc32
 
 import msgspec
@@ -64,27 +64,6 @@ Hex32: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Check: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
 Why: TypeAlias = Annotated[str, Meta(pattern=f"^({'|'.join([*FaultCause, UNASKED])})$")]
 Plain: TypeAlias = str | int | bool | None
-
-
-class ReplayError(ValueError):
-    """A replay that cannot be read: which line, counted from 1, and why."""
-
-    def __init__(self, line: int, why: str) -> None:
-        super().__init__(f"line {line}: {why}")
-        self.line = line
-        self.why = why
-
-
-class ReplayVersionError(ReplayError):
-    """A replay in a format that is newer than this program."""
-
-    def __init__(self, version: int) -> None:
-        super().__init__(
-            1,
-            f"the replay is of format version {version}, and this program reads up to version {VERSION}: "
-            "open it with a newer kratzen",
-        )
-        self.version = version
 
 
 # ------------------------------------------------------------------------- parts of lines
@@ -728,7 +707,7 @@ def _stray_answer(part: StrayPart) -> StrayAnswer:
 AnyLine: TypeAlias = HeaderLine | AnyEventLine | ResultLine
 
 
-# ------------------------------------------------------------------------- text and back
+# ------------------------------------------------------------------------- text
 
 _ENCODER: Final = msgspec.json.Encoder()
 _CHECK_KEY: Final = b'"check":"'
@@ -757,76 +736,3 @@ def without_run(text: bytes) -> bytes:
     """
     before, run, _ = text.partition(_RUN)
     return before + b"}" if run else text
-
-
-class _Probe(msgspec.Struct):
-    """As much of a first line as every version of the format has."""
-
-    format: Literal["kratzen-replay"]
-    version: int
-
-
-R = TypeVar("R")
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-_DECODE_PROBE: Final = msgspec.json.Decoder(_Probe).decode
-_DECODE_HEADER: Final = msgspec.json.Decoder(HeaderLine).decode
-_DECODE_EVENT: Final[Callable[[bytes], AnyEventLine]] = msgspec.json.Decoder(AnyEventLine).decode
-_DECODE_RESULT: Final = msgspec.json.Decoder(ResultLine).decode
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayLines:
-    """A replay cut into lines: the texts as they stand, and what they are."""
-
-    texts: tuple[bytes, ...]
-    first: HeaderLine
-    events: tuple[AnyEventLine, ...]
-    last: ResultLine
-
-
-def read_lines(text: bytes) -> ReplayLines:
-    """Cut a replay into typed lines.
-
-    Raises:
-        ReplayVersionError: its format is newer.
-        ReplayError: a line is missing, cut off or none of its kind.
-    """
-    texts = _cut(text)
-    first = _read_first(texts[0])
-    events = tuple([_read(_DECODE_EVENT, number, text) for number, text in enumerate(texts[1:-1], start=2)])
-    return ReplayLines(tuple(texts), first, events, _read(_DECODE_RESULT, len(texts), texts[-1]))
-
-
-def read_ends(text: bytes) -> tuple[HeaderLine, int, ResultLine]:
-    """The first line, the number of the last, and the last; errors as those of `read_lines`."""
-    texts = _cut(text)
-    return _read_first(texts[0]), len(texts), _read(_DECODE_RESULT, len(texts), texts[-1])
-
-
-def _cut(text: bytes) -> list[bytes]:
-    *texts, rest = text.split(b"\n")
-    if not texts:
-        raise ReplayError(1, "the text is empty or its first line is cut off")
-    if rest:
-        raise ReplayError(len(texts) + 1, "the line is cut off: it does not end with a newline")
-    if len(texts) == 1:
-        raise ReplayError(2, "the text ends after its first line")
-    return texts
-
-
-def _read_first(text: bytes) -> HeaderLine:
-    try:
-        probe = _DECODE_PROBE(text)
-    except _UNREADABLE as error:
-        raise ReplayError(1, f"this is no replay of format {FORMAT}: {error}") from None
-    if probe.version > VERSION:
-        raise ReplayVersionError(probe.version)
-    return _read(_DECODE_HEADER, 1, text)
-
-
-def _read(decode: Callable[[bytes], R], number: int, text: bytes) -> R:
-    try:
-        return decode(text)
-    except _UNREADABLE as error:
-        raise ReplayError(number, f"the line cannot be read: {error}") from None

@@ -19,15 +19,12 @@ from arena.replay_lines import (
     AnyEventLine,
     DecisionLine,
     HeaderLine,
-    ReplayError,
-    ReplayLines,
-    ReplayVersionError,
     ResultLine,
     event_line,
     line_text,
-    read_lines,
     without_run,
 )
+from arena.replay_reading import ReplayError, ReplayLines, ReplayVersionError, read_lines
 from arena.results import places_after_forfeits
 from engine.actions import Action, Decision, Listed
 from engine.cards import cards_text
@@ -67,7 +64,7 @@ def verify(text: bytes) -> Difference | None:
     """Play a replay's session again and compare every line; None when all are as they must be.
 
     Raises:
-        ReplayVersionError: the format is newer than this program, so that nothing can be said.
+        ReplayVersionError: this program does not read its version, so that nothing can be said.
     """
     try:
         lines = read_lines(text)

@@ -15,7 +15,7 @@ from arena.cli.status_tables import utc_text
 from arena.cli.tables import console_for_data
 from arena.frame import FrameError, text_of
 from arena.replay import parse
-from arena.replay_lines import ReplayError
+from arena.replay_reading import ReplayError
 from arena.replay_text import CANONICAL, CardNames, show
 from arena.replay_verify import verify
 from arena.store import SessionEntry, StoreError, StoreReader, check_session
@@ -83,8 +83,12 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
 def show_session(folder: Path, session: str, suits: str, names: str | None) -> None:
     """Show a whole session as text: hands, calls, tricks, payments."""
     with _reader(folder) as store:
-        text = store.replay(store.find(session))
-    played = parse(text)
+        entry = store.find(session)
+        text = store.replay(entry)
+    try:
+        played = parse(text)
+    except ReplayError as error:
+        raise CommandFailed(f"{entry.where}: {error}", EXIT_FAILED) from None
     if names is None:
         written = _signs(CardStyle(suits), weli_as_joker=played.header.ruleset.weli_as_joker)
     else:
@@ -102,7 +106,9 @@ def verify_sessions(source: Path, session: str | None) -> int:
     DIR is a run: all its sessions, or the one of ID, also against what the store says of
     them. FILE is an exported session.
     """
-    if source.is_file():
+    if not source.exists():
+        raise CommandFailed(f"there is no file or folder {source}")
+    if not source.is_dir():
         if session is not None:
             raise CommandFailed(f"{source} is a file, which holds one session: leave out the ID")
         return _verify_file(source)
@@ -134,6 +140,8 @@ def export_session(folder: Path, session: str, out: Path | None) -> None:
 
 
 def _verify_file(file: Path) -> int:
+    if not file.is_file():
+        raise CommandFailed(f"{file} is neither a folder nor a file that can be read to its end")
     try:
         difference = verify(text_of(file.read_bytes()))
     except OSError as error:

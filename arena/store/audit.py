@@ -3,7 +3,7 @@
 from arena.frame import FrameError, unpack_frame
 from arena.record import ReplayEnd, SessionHeader
 from arena.replay import parse_ends
-from arena.replay_lines import ReplayError
+from arena.replay_reading import ReplayError
 from arena.replay_verify import verify
 from arena.schedule import block_seed
 from arena.store.errors import DamagedFrameError

@@ -17,7 +17,8 @@ from arena.faults import FaultCause
 from arena.messages import RejectReason
 from arena.record import DecisionRecord, Origin, StrayAnswer
 from arena.replay import KEPT_STRAYS, ReplayWriter, parse, parse_ends
-from arena.replay_lines import VERSION, AnyEventLine, ReplayError, ReplayVersionError
+from arena.replay_lines import VERSION, AnyEventLine
+from arena.replay_reading import ReplayError, ReplayVersionError
 from arena.replay_verify import Difference, verify
 from engine.events import Decided
 from engine.rules import OPTIONS, PRESETS
@@ -169,15 +170,68 @@ def test_decisions_keep_how_they_came_about() -> None:
     assert DecisionRecord(origin=Origin.FORCED) in records
 
 
-def test_newer_format_is_one_sentence() -> None:
-    """A replay of a newer format is refused in one line that names both versions (known fault P01)."""
-    text = played(0).text.replace(b'"version":1', b'"version":7', 1)
+@pytest.mark.parametrize("key", [b'"version":', b'"v":'])
+@pytest.mark.parametrize("version", [b"7", b"99", b"0", b"-1"])
+def test_another_format_is_one_sentence(key: bytes, version: bytes) -> None:
+    """A replay of another version is refused in one line that names both (known fault P01)."""
+    text = played(0).text.replace(key + b"1", key + version, 1)
     for read in (parse, parse_ends, verify):
         with pytest.raises(ReplayVersionError) as caught:
             read(text)
-        assert "version 7" in str(caught.value)
-        assert f"version {VERSION}" in str(caught.value)
+        assert f"of format version {version.decode()}, and" in str(caught.value)
+        assert f"reads version {VERSION}:" in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_line_of_another_version_is_named() -> None:
+    """Each kind of line has a version of its own, which may be newer in the middle of a replay."""
+    lines = played(0).text.splitlines(keepends=True)
+    lines[4] = lines[4].replace(b'"v":1', b'"v":2')
+    with pytest.raises(ReplayVersionError, match=r"^line 5: the line is of format version 2, and"):
+        parse(b"".join(lines))
+
+
+def edited(how: str) -> bytes:
+    """A replay as other programs leave it."""
+    text = played(0).text
+    lines = text.splitlines(keepends=True)
+    return {
+        "CRLF": text.replace(b"\n", b"\r\n"),
+        "CRLF in line 4": b"".join(lines[:3]) + lines[3][:-1] + b"\r\n" + b"".join(lines[4:]),
+        "CR": text.replace(b"\n", b"\r"),
+        "NUL": b"".join(lines[:2]) + b"\0" + b"".join(lines[2:]),
+        "UTF-16": text.decode().encode("utf-16-le"),
+        "byte order mark": b"\xef\xbb\xbf" + text,
+        "nothing": b"",
+        "one line": lines[0],
+        "cut in a line": text[:-10],
+        "cut between lines": b"".join(lines[:4]),
+        "empty line": b"".join(lines[:3]) + b"\n" + b"".join(lines[3:]),
+    }[how]
+
+
+@pytest.mark.parametrize(
+    ("how", "line", "told"),
+    [
+        ("CRLF", 1, "ends in CRLF, as on Windows, and the lines of a replay end in LF alone"),
+        ("CRLF in line 4", 4, "ends in CRLF"),
+        ("CR", 1, "carriage return"),
+        ("NUL", 3, "NUL byte"),
+        ("UTF-16", 1, "NUL byte"),
+        ("byte order mark", 1, "byte order mark"),
+        ("nothing", 1, "the replay is empty"),
+        ("one line", 2, "the replay ends after its first line"),
+        ("cut in a line", played(0).text.count(b"\n"), "cut off"),
+        ("cut between lines", 4, "and not with its result"),
+        ("empty line", 4, "the line is empty"),
+    ],
+)
+def test_a_replay_that_was_edited_or_cut_is_told(how: str, line: int, told: str) -> None:
+    """The sentence names the line and what is wrong with it."""
+    with pytest.raises(ReplayError) as caught:
+        parse(edited(how))
+    assert str(caught.value).startswith(f"line {line}: ")
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(

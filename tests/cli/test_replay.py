@@ -7,6 +7,7 @@ import pytest
 
 from arena.cli.errors import EXIT_FAILED, EXIT_USAGE
 from arena.frame import pack_frame
+from arena.store import StoreReader
 from tests.cli.calling import NAMES, kratzen, make_run
 
 
@@ -108,6 +109,33 @@ def test_a_file_that_is_no_replay_is_told(tmp_path: Path, content: bytes) -> Non
     assert done.code == EXIT_FAILED
     (line,) = (done.out + done.err).splitlines()
     assert f"{tmp_path / 'file'}: " in line
+
+
+def test_what_is_neither_folder_nor_file_is_told(tmp_path: Path) -> None:
+    """A path that leads nowhere, a folder without a run, a device."""
+    for source, told in (
+        (tmp_path / "nothing", f"there is no file or folder {tmp_path / 'nothing'}"),
+        (tmp_path, "holds no tournament"),
+        (Path("/dev/null"), "/dev/null is neither a folder nor a file"),
+    ):
+        done = kratzen("replay", "verify", source)
+        assert (done.code, done.out) == (EXIT_USAGE, "")
+        assert told in done.err
+
+
+def test_a_session_of_a_newer_version_is_told_by_every_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`show` and `verify` fail with a sentence that names the session and the versions."""
+    replay = StoreReader.replay
+    newer = b'"version":7'
+    monkeypatch.setattr(
+        StoreReader, "replay", lambda *which: replay(*which).replace(b'"version":1', newer, 1)
+    )
+    for command in ("show", "verify"):
+        done = kratzen("replay", command, folder, "1.1")
+        assert done.code == EXIT_FAILED
+        assert "session 1.1: line 1: the replay is of format version 7" in done.out + done.err
 
 
 def test_control_codes_in_a_damaged_session_do_not_reach_the_terminal(exported: Path) -> None:
