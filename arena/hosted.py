@@ -111,7 +111,7 @@ def local_digests(account: Account, bot_folder: Path) -> dict[str, str]:
         try:
             digests[bot.name] = command_digest(bot.command, bot_folder)
         except CommandError as error:
-            raise HostError(f"bot {bot.name}: {error}") from None
+            raise HostError(f"bot {bot.name} {error}") from None
         if bot.name in account.seen and account.seen[bot.name][1] != digests[bot.name]:
             raise HostError(
                 f"bot {bot.name} has changed since this tournament began: bring back what it was, or begin "
@@ -219,7 +219,7 @@ class HostedTournament:
             self._expect(bot)
         try:
             await self._bots.start([self._start_of(bot) for bot in self.account.local_bots])
-        except (CommandError, LaunchError) as error:
+        except LaunchError as error:
             await self._close()
             raise HostError(str(error)) from None
         except BaseException:
@@ -314,7 +314,7 @@ class HostedTournament:
     def _given_up(self, bot: GivenUp) -> None:
         if not bot.was_there and self.broken_bot is None:
             self.broken_bot = bot
-            self.failure = f"bot {bot.bot} {bot.report.sentence} before it said Hello: see {bot.report.log}"
+            self.failure = f"bot {bot.bot} {bot.report.early_sentence} (its log: {bot.report.log})"
             self.stop()
 
     async def _close(self, grace_s: float = 0) -> None:

@@ -6,6 +6,7 @@ that it ended and why, and decides what that means. How a bot is watched and end
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +23,7 @@ from typing import Final, Literal, Self, TypeAlias, assert_never
 
 import msgspec
 
-from arena.bot_command import find_program, search_path
+from arena.bot_command import CommandError, find_program, search_path
 from arena.config import Sandbox
 from arena.sandbox import box_words, find_bwrap, socket_path
 from arena.text import escape, is_bot_name
@@ -41,7 +43,7 @@ _MIB: Final = 1024 * 1024
 
 
 class LaunchError(RuntimeError):
-    """The arena could not start a supervisor: no fault of any bot. The message is a whole sentence."""
+    """The arena could not start a bot in the way it is to be started; the message names the bot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,12 @@ class ExitReport:
     signal: int | None = None
     last_lines: tuple[str, ...] = ()
     log: Path
+
+    @property
+    def early_sentence(self) -> str:
+        """The sentence for a bot that had not said Hello by then."""
+        is_started = self.kind is not ExitKind.NOT_STARTED
+        return f"{self.sentence} before it said Hello" if is_started else self.sentence
 
 
 class Restarts:
@@ -233,7 +241,7 @@ class BotProcess:
         if first is None or isinstance(first, _Failed):
             await self.wait()
             why = "it ended without a word" if first is None else first.why
-            raise LaunchError(f"The supervisor of bot {self.start.name} could not do its work: {why}.")
+            raise LaunchError(f"the supervisor of bot {self.start.name} could not do its work: {why}")
 
     async def _follow(self) -> ExitReport:
         """Read the supervisor's reports to their end, collect it, and make the report of the bot's end."""
@@ -344,15 +352,18 @@ class Launcher:
         That a bot's program does not exist is no error here but the report of its end.
 
         Raises:
-            LaunchError: the arena's side failed.
-            CommandError: the bot asks for a sandbox, and that or the bot's program cannot be found.
+            LaunchError: the arena's side failed, or the bot asks for a sandbox, and that or the bot's
+                program cannot be found.
         """
         if sys.platform != "linux":
-            raise LaunchError("The arena starts bots on Linux only; elsewhere a bot is started by hand.")
+            raise LaunchError("the arena starts bots on Linux only; elsewhere a bot is started by hand")
         try:
             supervised = self._spawn(start)
         except OSError as error:
-            raise LaunchError(f"The supervisor of bot {start.name} could not be started: {error}.") from error
+            why = f"{error.filename or SUPERVISOR}: {error.strerror}"
+            raise LaunchError(f"the supervisor of bot {start.name} cannot be started: {why}") from error
+        except CommandError as error:
+            raise LaunchError(f"bot {start.name} {error}") from None
         bot = BotProcess(supervised)
         self._started.append(bot)
         await bot.begin()
@@ -447,12 +458,18 @@ def bot_environment(start: BotStart, own_folder: Path) -> dict[str, str]:
 
 # --- For people -----------------------------------------------------------------------------------
 
+_BAD_PROGRAMS: Final = {
+    os.strerror(errno.ENOENT): "there is no interpreter as its first line (#!) names it",
+    os.strerror(errno.ENOEXEC): "it is no program, and its first line names no interpreter (#!)",
+}
+"""What the system's words mean when a program is there, is executable, and yet does not start."""
+
 
 def _exit_report(last: _Report | None, supervised: _Supervised) -> ExitReport:
     log = supervised.log
     match last:
         case _NotStarted():
-            sentence = f"could not be started: {last.why}: {last.file}"
+            sentence = _why_not_started(last, supervised.start.words)
             return ExitReport(kind=ExitKind.NOT_STARTED, sentence=sentence, log=log)
         case _Ended():
             kind = ExitKind(last.cause)
@@ -469,6 +486,16 @@ def _exit_report(last: _Report | None, supervised: _Supervised) -> ExitReport:
             return ExitReport(kind=ExitKind.LOST, sentence=sentence, last_lines=_log_tail(log), log=log)
         case _:
             assert_never(last)
+
+
+def _why_not_started(report: _NotStarted, words: Sequence[str]) -> str:
+    try:
+        find_program(words, search_path())
+    except CommandError as error:
+        return str(error)
+    # The program is there, and what is wrong is in it.
+    why = _BAD_PROGRAMS.get(report.why, report.why)
+    return f"cannot be started: {report.file}: {why}"
 
 
 def _sentence(kind: ExitKind, ended: _Ended, limits: Limits) -> str:

@@ -50,8 +50,7 @@ class LocalBots:
         """Start every bot, side by side, and keep each going from here on.
 
         Raises:
-            LaunchError: the arena's side failed.
-            CommandError: a bot asks for a sandbox that cannot be had.
+            LaunchError: a bot cannot be started as it is to be.
         """
         processes = await asyncio.gather(*(self._launcher.start(start) for start in starts))
         for process in processes:

@@ -91,6 +91,8 @@ def _cut(text: bytes) -> list[bytes]:
         raise ReplayError(len(texts) + 1, "the line is cut off: it does not end with a newline")
     if len(texts) == 1:
         raise ReplayError(2, "there is none: the replay ends after its first line")
+    if b"" in texts:
+        raise ReplayError(texts.index(b"") + 1, "the line is empty")
     return texts
 
 
@@ -151,8 +153,6 @@ def _read(decode: Callable[[bytes], R], number: int, text: bytes) -> R:
 
 def _error(number: int, text: bytes, error: Exception) -> ReplayError:
     """What is wrong with a line that was not what it has to be."""
-    if not text:
-        return ReplayError(number, "the line is empty")
     probe = _probe(text)
     if probe is not None and probe.v != VERSION:
         return ReplayVersionError(number, "line", probe.v)

@@ -124,8 +124,11 @@ def test_a_run_that_is_interrupted_and_gone_on_with_gives_the_same_play(
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("no-such-bot", "no-such-bot"),
-        ("python -c \\\"raise SystemExit('broken on purpose')\\\"", "broken on purpose"),
+        ("no-such-bot", "kratzen: bot x cannot be started: no program no-such-bot is installed (PATH is "),
+        (
+            "python -c \\\"raise SystemExit('broken on purpose')\\\"",
+            "kratzen: bot x exited with code 1 before it said Hello\n  broken on purpose\n",
+        ),
     ],
     ids=["no such command", "exits at once"],
 )

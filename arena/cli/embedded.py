@@ -144,6 +144,6 @@ def _say_goodbye(arena: OpenArena, state: TournamentState) -> None:
 
 def _broken_bot_text(bot: GivenUp) -> str:
     """Why a bot never came, with the last it printed."""
-    lines = [f"bot {bot.bot} {bot.report.sentence} before it said Hello"]
+    lines = [f"bot {bot.bot} {bot.report.early_sentence}"]
     lines += [f"  {line}" for line in bot.report.last_lines]
     return "\n".join([*lines, f"  (its log: {bot.report.log})"])

@@ -2,13 +2,11 @@
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from arena.bot_command import CommandError, absolute_words
+from arena.bot_command import absolute_words
 from arena.check import Checker
 from arena.cli.building import Site, open_arena
 from arena.cli.errors import CommandFailed
@@ -54,22 +52,17 @@ def check_started(command: tuple[str, ...], report: VerdictReport, *, determinis
     Raises:
         CommandFailed: it cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder, _failures_told():
-        ended = asyncio.run(_check(command, Path(folder), report, deterministic=deterministic))
+    with tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder:
+        try:
+            ended = asyncio.run(_check(command, Path(folder), report, deterministic=deterministic))
+        except LaunchError as error:
+            raise CommandFailed(str(error)) from None
     if ended.kind is ExitKind.NOT_STARTED:
         raise CommandFailed(f"the bot {ended.sentence}")
     code = report.close(ended.last_lines)
     if not (report.as_json or report.has_passed):
         _print_output(ended)
     return code
-
-
-@contextmanager
-def _failures_told() -> Iterator[None]:
-    try:
-        yield
-    except (CommandError, LaunchError) as error:
-        raise CommandFailed(f"the bot {error}" if isinstance(error, CommandError) else str(error)) from None
 
 
 async def _check(

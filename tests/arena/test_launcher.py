@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ import psutil
 import pytest
 
 from arena import launcher
+from arena.config import Sandbox
 from arena.launcher import (
     MAX_RESTARTS,
     BotStart,
@@ -127,12 +129,51 @@ async def test_a_signal_without_a_name_gets_its_number(bots: Launcher) -> None:
     assert report.sentence == f"was ended by signal {number}"
 
 
-async def test_a_program_that_is_not_there_is_reported(bots: Launcher) -> None:
-    """A command that does not exist is no error of the arena, but a report with a sentence."""
-    report = await run(bots, "no-such-program", "x")
+@pytest.mark.parametrize(
+    ("content", "mode", "told"),
+    [
+        (None, 0o755, r"there is no file \S+/bot"),
+        ("", 0o644, r"\S+/bot is not executable"),
+        ("#!/no/such/python\n", 0o755, r"\S+/bot: there is no interpreter as its first line \(#!\) names it"),
+        ("print()\n", 0o755, r"\S+/bot: it is no program, and its first line names no interpreter \(#!\)"),
+    ],
+    ids=["not there", "not executable", "no interpreter", "no first line"],
+)
+async def test_a_program_that_cannot_be_started_is_reported(
+    content: str | None, mode: int, told: str, bots: Launcher, tmp_path: Path
+) -> None:
+    """It is no error of the arena, but a report with a sentence that says what is wrong."""
+    if content is not None:
+        (tmp_path / "bot").write_text(content)
+        (tmp_path / "bot").chmod(mode)
+    report = await run(bots, str(tmp_path / "bot"), "x")
     assert report.kind is ExitKind.NOT_STARTED
-    assert report.sentence == "could not be started: No such file or directory: no-such-program"
+    assert re.fullmatch(f"cannot be started: {told}", report.sentence)
     assert report.last_lines == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["no-such-program"], r"cannot be started: no program no-such-program is installed \(PATH is .*\)"),
+        (["sh", "-c", "exit 3"], "exited with code 3 before it said Hello"),
+        (["sh", "-c", "exit 0"], "exited with code 0 before it said Hello"),
+        (["sh", "-c", "kill -KILL $$"], "was ended by signal SIGKILL before it said Hello"),
+    ],
+    ids=["not there", "code 3", "code 0", "signal"],
+)
+async def test_an_end_before_hello_is_one_sentence(words: list[str], told: str, bots: Launcher) -> None:
+    """Only of a bot that did start it is said when it ended."""
+    assert re.fullmatch(told, (await run(bots, *words)).early_sentence)
+
+
+async def test_a_bot_that_cannot_go_into_its_box_is_named(
+    bots: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several bots that are started at once it is clear which one asks for what is not there."""
+    monkeypatch.setattr(launcher, "find_bwrap", lambda: Path("/usr/bin/bwrap"))
+    with pytest.raises(LaunchError, match=r"^bot alice cannot be started: no program no-such-program is"):
+        await bots.start(replace(a_start("no-such-program"), sandbox=Sandbox.BWRAP))
 
 
 async def test_limits_are_named(tmp_path: Path, own_folders: Path) -> None:
@@ -411,7 +452,7 @@ async def test_a_supervisor_that_cannot_work_is_our_failure(bots: Launcher, tmp_
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "01-alice.log").mkdir()
     with pytest.raises(
-        LaunchError, match=r"^The supervisor of bot alice could not do its work: .*directory.*\.$"
+        LaunchError, match=r"^the supervisor of bot alice could not do its work: .*directory.*"
     ):
         await bots.start(a_start("true"))
 
@@ -421,7 +462,7 @@ async def test_a_log_folder_that_cannot_be_made_is_our_failure(tmp_path: Path) -
     (tmp_path / "file").write_text("")
     bots = Launcher(log_folder=tmp_path / "file" / "logs", tournament_folder=tmp_path)
     with pytest.raises(
-        LaunchError, match=r"^The supervisor of bot alice could not be started: .*file/logs'\.$"
+        LaunchError, match=r"^the supervisor of bot alice cannot be started: .*file/logs: Not a directory$"
     ):
         await bots.start(a_start("true"))
 

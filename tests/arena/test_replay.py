@@ -206,6 +206,7 @@ def edited(how: str) -> bytes:
         "one line": lines[0],
         "cut in a line": text[:-10],
         "cut between lines": b"".join(lines[:4]),
+        "newline after the end": text + b"\n",
         "empty line": b"".join(lines[:3]) + b"\n" + b"".join(lines[3:]),
     }[how]
 
@@ -223,6 +224,7 @@ def edited(how: str) -> bytes:
         ("one line", 2, "the replay ends after its first line"),
         ("cut in a line", played(0).text.count(b"\n"), "cut off"),
         ("cut between lines", 4, "and not with its result"),
+        ("newline after the end", played(0).text.count(b"\n") + 1, "the line is empty"),
         ("empty line", 4, "the line is empty"),
     ],
 )
