@@ -223,10 +223,6 @@ class BotProcess:
             self._supervised.process.kill()
         return await self.wait()
 
-    def log_tail(self) -> tuple[str, ...]:
-        """The last lines in its log as it stands, safe to show on a terminal."""
-        return _log_tail(self.log)
-
     async def begin(self) -> None:
         """Return once it is clear whether it started; let go of it when that is no longer waited for.
 

@@ -162,11 +162,6 @@ class RejectReason(StrEnum):
     ALREADY_ANSWERED = "already_answered"
     UNKNOWN_REQUEST = "unknown_request"
 
-    @property
-    def uses_a_try(self) -> bool:
-        """Whether it counts as one of the answers that a request allows."""
-        return self in (RejectReason.ILLEGAL, RejectReason.UNREADABLE)
-
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

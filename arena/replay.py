@@ -41,11 +41,6 @@ class ReplayWriter:
         self._stray_counts: Counter[int] = Counter()
         self._append(HeaderLine.of(header))
 
-    @property
-    def first_line(self) -> bytes:
-        """The first line, newline included."""
-        return self._lines[0]
-
     def event(self, event: Event, decision: DecisionRecord | None = None) -> bytes:
         """Write what happened.
 

@@ -63,11 +63,6 @@ class Tally:
         """Decisions that bots were asked."""
         return self._decisions
 
-    @property
-    def strike_count(self) -> int:
-        """Decisions that the fallback made for bots."""
-        return self._strikes.total()
-
     def add(self, result: SessionResult) -> None:
         """Count a finished session in."""
         self._finished += 1

@@ -51,11 +51,6 @@ _RANKS: Final = (*[rank for _ in Suit for rank in Rank], None)
 _CARDS: Final = {text: card for card, text in enumerate(CARD_TEXTS)}
 
 
-def card_of(suit: Suit, rank: Rank) -> Card:
-    """The index of an ordinary card."""
-    return suit * 8 + rank
-
-
 def suit_of(card: Card) -> Suit | None:
     """The suit printed on a card; None for the Weli, which is only ever a trump."""
     return _SUITS[card]

@@ -22,7 +22,6 @@ from engine.actions import (
     Play,
 )
 from engine.cards import (
-    PACK_SIZE,
     SUIT_LETTERS,
     WELI,
     Card,
@@ -155,20 +154,6 @@ def show_card(card: Card, style: CardStyle, *, weli_as_joker: bool = False) -> s
     return _FRENCH_RANKS[rank] + signs[suit]
 
 
-def read_card(text: str) -> Card:
-    """The card that a text names in any style: an alias for people, so `EA`, `A♣` and `AC` are one card.
-
-    Raises:
-        NotationError: it names none.
-    """
-    try:
-        return _SHOWN[text]
-    except KeyError:
-        raise NotationError(
-            f"no card {text!r}: a card is written like EA (canonical), A♣ or AC (French suits), or {JOKER}"
-        ) from None
-
-
 def show_suit(suit: Suit, style: CardStyle) -> str:
     """A suit's name in the pack of a style: `Acorns`, or `Clubs` for both French ones."""
     return _SUIT_NAMES[Language.ENGLISH][suit] if style is CardStyle.CANONICAL else _FRENCH_SUITS[suit]
@@ -186,11 +171,3 @@ def card_name(card: Card, language: Language) -> str:
     suit, rank = divmod(card, len(Rank))
     suit_name, rank_name = _SUIT_NAMES[language][suit], _RANK_NAMES[language][rank]
     return f"{rank_name} of {suit_name}" if language is Language.ENGLISH else f"{suit_name}-{rank_name}"
-
-
-_SHOWN: Final = {
-    show_card(card, style, weli_as_joker=weli_as_joker): card
-    for card in range(PACK_SIZE)
-    for style in CardStyle
-    for weli_as_joker in (False, True)
-}

@@ -273,19 +273,6 @@ async def test_a_stop_after_the_end_changes_nothing(bots: Launcher) -> None:
     assert await bot.stop() == report
 
 
-async def test_a_tail_while_it_runs(bots: Launcher, tmp_path: Path) -> None:
-    """The last lines of a bot's log can be had while it runs."""
-    with Witness(tmp_path) as witness:
-        bot = await bots.start(a_start(*witness.script("print('x', flush=True)\nmeet('bot').recv(1)")))
-        await asyncio.to_thread(witness.meet, "bot")
-        # What it printed is in the supervisor's hands before its last connection ends.
-        witness.say("bot")
-        await bot.wait()
-        assert bot.log_tail()[-1] == "x"
-        bot.log.unlink()
-        assert bot.log_tail() == ()
-
-
 async def test_many_at_once_leave_nothing(bots: Launcher, own_folders: Path) -> None:
     """Many bots, started and stopped together, leave no process, descriptor, folder or task."""
     await run(bots, "true")  # What the first use opens for good is not counted.

@@ -1,7 +1,7 @@
 """The translation layer: what the arena sends is what a bot reads, and the other way round."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import pytest
@@ -32,7 +32,7 @@ from arena.messages import (
 )
 from arena.results import AttemptEnd
 from engine.actions import Action, Bid, Call, Contract, Declare, Discard, Exchange, NameTrump, Play
-from engine.cards import RANK_LETTERS, SUIT_LETTERS, WELI, Rank, Suit, card_of, card_text
+from engine.cards import RANK_LETTERS, SUIT_LETTERS, WELI, Rank, Suit, card_text
 from engine.rules import TAVERN, SessionOptions
 from engine.session import Session
 from engine.view import seen_by
@@ -226,11 +226,9 @@ def test_the_same_messages_make_the_same_bytes(case: Case) -> None:
 
 def test_card_numbers_are_named_as_the_rules_name_them() -> None:
     """The enum lists the cards by index, each under the words for its suit and rank."""
-    for suit in Suit:
-        for rank in Rank:
-            card = card_of(suit, rank)
-            assert game_pb2.Card.Name(encode.action_of(Play(card)).play) == f"CARD_{suit.name}_{rank.name}"
-            assert card_text(card) == SUIT_LETTERS[suit] + RANK_LETTERS[rank]
+    for card, (suit, rank) in enumerate(product(Suit, Rank)):
+        assert game_pb2.Card.Name(encode.action_of(Play(card)).play) == f"CARD_{suit.name}_{rank.name}"
+        assert card_text(card) == SUIT_LETTERS[suit] + RANK_LETTERS[rank]
     assert encode.action_of(Play(WELI)).play == game_pb2.CARD_WELI
     assert len(game_pb2.Card.values()) == WELI + 2
 

@@ -13,7 +13,6 @@ from engine.notation import (
     action_text,
     card_name,
     parse_action,
-    read_card,
     show_card,
     show_suit,
 )
@@ -121,11 +120,10 @@ def test_canonical_cards() -> None:
 
 @pytest.mark.parametrize("style", CardStyle)
 @pytest.mark.parametrize("weli_as_joker", [False, True])
-def test_shown_cards_are_read_back(style: CardStyle, weli_as_joker: bool) -> None:
-    """In every style all 33 cards look different, and each is read back as itself."""
+def test_no_two_cards_look_alike(style: CardStyle, weli_as_joker: bool) -> None:
+    """In every style all 33 cards look different."""
     shown = [show_card(card, style, weli_as_joker=weli_as_joker) for card in range(PACK_SIZE)]
     assert len(set(shown)) == 33
-    assert [read_card(text) for text in shown] == list(range(33))
 
 
 def test_no_text_names_two_cards() -> None:
@@ -196,10 +194,3 @@ def test_card_names(canonical: str, english: str, german: str) -> None:
 def test_names_are_distinct(language: Language) -> None:
     """No two cards share a name."""
     assert len({card_name(card, language) for card in range(PACK_SIZE)}) == 33
-
-
-@pytest.mark.parametrize("text", ["", "joker", "11C", "A", "♣A", "E10", "6H", " EA"])
-def test_what_names_no_card_is_refused(text: str) -> None:
-    """A text that is no card in any style is refused with the forms that are."""
-    with pytest.raises(NotationError, match="written like EA"):
-        read_card(text)
