@@ -15,7 +15,7 @@ import grpc
 import grpc.aio
 import structlog
 
-from arena.clock import Time
+from arena.clock import MS_PER_SECOND, Time
 from arena.door import Door, address_of
 
 log = structlog.get_logger()
@@ -131,7 +131,7 @@ class Porter:
             log.warning("wrong token", address=address, count=count)
         if hold_ms:
             try:
-                await asyncio.sleep(hold_ms / 1000)
+                await asyncio.sleep(hold_ms / MS_PER_SECOND)
             finally:
                 self.door.release()
         await context.abort(grpc.StatusCode.UNAUTHENTICATED, sentence)

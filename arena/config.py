@@ -13,7 +13,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.clock import ClockSettings
+from arena.clock import MS_PER_SECOND, ClockSettings
 from arena.schedule import FORMATS, Plan, Rotations, ScheduleError, check_plan
 from arena.sections import ConfigError, as_table, check_known, read_section, read_toml, refused, table_of
 from arena.text import BOT_NAME_RULE, is_bot_name
@@ -33,7 +33,7 @@ from engine.rules import (
 )
 
 MOST_SESSIONS_AT_ONCE: Final = 1024
-MOST_MS: Final = 24 * 60 * 60 * 1000
+MOST_MS: Final = 24 * 60 * 60 * MS_PER_SECOND
 MOST_CHIPS: Final = 1_000_000_000
 """So that sums of chips stay far within 64 bits in every language a bot may be written in."""
 

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-US_PER_MS: Final = 1000
+from arena.clock import US_PER_MS
 
 REMEMBERED_ADDRESSES: Final = 4096
 """Addresses whose wrong tokens are counted; the one that was quiet longest is forgotten first."""

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from typing import Final, NoReturn
 
-from arena.clock import Time
+from arena.clock import US_PER_SECOND, Time
 
 BEAT_US: Final = 10_000
 
@@ -86,5 +86,5 @@ def _overlap_us(begin_us: int, end_us: int, since_us: int, at_us: int) -> int:
 async def beat_forever(heartbeat: Heartbeat, time: Time) -> NoReturn:
     """Beat until cancelled."""
     while True:
-        await asyncio.sleep(BEAT_US / 1_000_000)
+        await asyncio.sleep(BEAT_US / US_PER_SECOND)
         heartbeat.beat(time.now_us())

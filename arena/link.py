@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from arena.clock import US_PER_MS, US_PER_SECOND
 from arena.faults import FaultCause
 from arena.messages import (
     MAX_NOTE_LENGTH,
@@ -44,9 +45,6 @@ from arena.messages import (
     Welcome,
 )
 from engine.actions import Action
-
-US_PER_MS: Final = 1000
-US_PER_SECOND: Final = 1_000_000
 
 _REMEMBERED_SESSIONS: Final = 256
 """Sessions that are over whose requests are still told apart when an answer comes too late."""

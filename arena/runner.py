@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from arena.clock import Time
+from arena.clock import US_PER_SECOND, Time
 from arena.faults import FaultCause
 from arena.lag import Heartbeat
 from arena.messages import Request, SessionNews, SessionOver
 from arena.referee import Referee, Timing
 from arena.results import AttemptEnd, SessionResult
 from arena.seats import Arrived, Gone, Reply, Seat
-
-US_PER_SECOND = 1_000_000
 
 
 class Waiting(Protocol):

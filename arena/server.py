@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha import reflection
 
 from arena import wire
 from arena.auth import Porter, TokenRing, authorization_of
+from arena.clock import MS_PER_SECOND
 from arena.link import CloseStatus, Stream
 from arena.lobby import Lobby, Member
 
@@ -174,7 +175,9 @@ class BotServer:
         # The writer looks up when the bot has closed its side, so that the call can end.
         reader.add_done_callback(lambda _: wake.set())
         loop = asyncio.get_running_loop()
-        hello_limit = loop.call_later(self._lobby.limits.hello_ms / 1000, member.hello_expired, stream)
+        hello_limit = loop.call_later(
+            self._lobby.limits.hello_ms / MS_PER_SECOND, member.hello_expired, stream
+        )
         try:
             await self._write(member, stream, wake, reader, context)
         finally:
@@ -216,7 +219,7 @@ class BotServer:
                 wake.clear()
                 continue
             try:
-                async with asyncio.timeout(unread_ms / 1000):
+                async with asyncio.timeout(unread_ms / MS_PER_SECOND):
                     await context.write(wire.encode(batch))
             except TimeoutError:
                 member.stalled(stream, f"nothing was read for {unread_ms} ms: read while you think")

@@ -12,13 +12,12 @@ from itertools import permutations
 from statistics import fmean, stdev
 from typing import Final
 
+from arena.clock import US_PER_MS
 from arena.ratings import EQUAL_DIGITS, Rating
 from arena.results import BlockResult, SeatResult, SessionResult, places
 
 CONFIDENCE: Final = 0.95
 """How sure the intervals are."""
-
-US_PER_MS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

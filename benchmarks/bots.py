@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from arena.clock import MS_PER_SECOND
 from arena.config import parse_tournament
 from arena.schedule import Block, block_seed, round_robin, session_id, tournament_seed
 from arena.sections import ConfigError
@@ -30,8 +31,6 @@ from sample_bots.sampling_bot import SamplingBot
 BOTS: Final[Mapping[str, Callable[[], Bot]]] = {
     bot.name: bot for bot in (RandomBot, CautiousBot, CountingBot, SamplingBot)
 }
-
-MS_PER_S: Final = 1000
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ def played(session: Session, bots: list[Bot], name: str) -> Iterator[tuple[int, 
         request = Request(name, asked[seat], session.view(seat), decision.legal)
         before_s = time.process_time()
         answer = bots[seat].decide(request)
-        yield seat, (time.process_time() - before_s) * MS_PER_S
+        yield seat, (time.process_time() - before_s) * MS_PER_SECOND
         session.apply(answer[0] if isinstance(answer, tuple) else answer)
 
 

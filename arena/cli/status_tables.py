@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.tables import leaderboard_table, safe, so_far_table
+from arena.clock import MS_PER_SECOND, US_PER_SECOND
 from arena.ledger import TournamentState
 from arena.status import BotStatus, Leaderboard, TournamentStatus
-
-US_PER_SECOND = 1_000_000
 
 
 def bots_table(bots: Iterable[BotStatus]) -> Table:
@@ -75,7 +74,7 @@ def status_line(status: TournamentStatus) -> Text:
     if status.decisions_per_second:
         parts.append(f"{status.decisions_per_second:,.0f} decisions/s")
     if status.remaining_ms is not None:
-        parts.append(f"{status.remaining_ms / 1000:,.0f} s left")
+        parts.append(f"{status.remaining_ms / MS_PER_SECOND:,.0f} s left")
     if status.state is TournamentState.RUNNING:
         parts += [f"{bot.bot} is not there" for bot in status.bots if not (bot.is_there or bot.withdrawn)]
     if status.failure:

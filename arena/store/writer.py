@@ -15,6 +15,7 @@ from typing import Final, Self
 import msgspec
 from sqlalchemy import Connection, Engine, func, select, update
 
+from arena.clock import US_PER_SECOND
 from arena.frame import pack_frame
 from arena.ledger import Attempt, BotEntry, TournamentState
 from arena.ratings import next_step
@@ -305,7 +306,7 @@ def utc_us(text: str) -> int:
     if time.tzinfo is None:
         raise ValueError(f"the time {text!r} has no offset from UTC")
     since = time - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return (since.days * 86_400 + since.seconds) * US_PER_SECOND + since.microseconds
 
 
 # --------------------------------------------------------------------------- rows

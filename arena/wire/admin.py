@@ -10,6 +10,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from arena.clock import US_PER_MS
 from arena.ledger import TournamentState
 from arena.results import SlotCounts
 from arena.standings import Estimate, Row
@@ -26,8 +27,6 @@ from arena.tally import BotTally
 from arena.wire.outbound import event_message
 from engine.view import SeenEvent
 from kratzen.v1 import admin_pb2
-
-US_PER_MS: Final = 1000
 
 _STATES: Final = {
     TournamentState.CREATED: admin_pb2.TOURNAMENT_STATE_CREATED,

@@ -99,10 +99,6 @@ class RecordedDeal:
                     due *= self.ruleset.striker_penalty_factor
             yield seat, due, due if limit is None else min(due, limit)
 
-    def chips_before_penalties(self, seat: int) -> int:
-        """A stack when the shares are paid and the penalties are not."""
-        return int(self["stacks"][seat]) + self.penalty(seat)
-
     def penalty(self, seat: int) -> int:
         """What a seat paid as penalty."""
         return int(self["penalties"].get(str(seat), 0))
