@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from arena.admin import AdminError, AdminFailure
 from arena.cli.errors import CommandFailed
+from arena.cli.inputs import json_option
 from arena.cli.name_or_command import NameOrCommand, name_or_command
 from arena.cli.remote import connected, remote_options
 from arena.cli.verdicts import VerdictReport
@@ -22,7 +23,7 @@ def bot() -> None:
 @bot.command(cls=NameOrCommand, epilog="Example: kratzen bot check --deterministic -- python my_bot.py")
 @click.option("--deterministic", is_flag=True, help="Ask for the same play from the same session too.")
 @remote_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @name_or_command
 @click.pass_context
 def check(

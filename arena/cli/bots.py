@@ -1,6 +1,5 @@
 """`kratzen bots`: who may dial in to an arena, over gRPC or in the data folder of one that does not run."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -9,6 +8,8 @@ from typing import Protocol
 
 import click
 
+from arena.cli.inputs import json_option
+from arena.cli.output import print_json
 from arena.cli.remote import connected, remote_options
 from arena.cli.status_tables import bots_table
 from arena.cli.tables import console_for_data
@@ -94,12 +95,12 @@ def revoke(name: str, version: str | None, address: str, ca: Path | None, data: 
 @bots.command("list", epilog="Example: kratzen bots list --json")
 @remote_options
 @_data
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_bots(address: str, ca: Path | None, data: Path | None, *, as_json: bool) -> None:
     """List the bots that are registered, and those that were."""
     with _desk(address, ca, data) as desk:
         entries = desk.bots()
     if as_json:
-        click.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        print_json([asdict(entry) for entry in entries])
     else:
         console_for_data().print(bots_table(entries))

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Final
 
-from arena.address import is_address, is_loopback
+from arena.address import is_loopback
 from arena.admin_services import SERVICE_NAMES, register
 from arena.auth import AdminPass, Porter, TokenRing
 from arena.cli.errors import CommandFailed
+from arena.cli.inputs import check_is_address
 from arena.clock import SystemTime
 from arena.door import Door, DoorLimits
 from arena.hall import Hall
@@ -29,7 +30,6 @@ from arena.lobby import Lobby
 from arena.runner import Clockwork
 from arena.server import BotServer, ServerError, Tls
 from arena.store import Registry
-from arena.text import escape
 
 TRACE_SWITCH: Final = "KRATZEN_ALLOW_TRACE"
 
@@ -104,8 +104,7 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
 
 def check_address(address: str, *, has_tls: bool, insecure: bool) -> None:
     """Raise CommandFailed when others could listen to what is said, and nobody has agreed to that."""
-    if not is_address(address):
-        raise CommandFailed(f"{escape(address)} is no address: allowed is host:port, such as 127.0.0.1:7373")
+    check_is_address(address)
     if not (has_tls or insecure or is_loopback(address)):
         raise CommandFailed(
             f"{address} can be reached from other machines, and without TLS all that is said there, tokens "

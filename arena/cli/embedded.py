@@ -16,7 +16,7 @@ from arena.cli.building import OpenArena, Site, open_arena
 from arena.cli.errors import CommandFailed
 from arena.cli.logs import log_to
 from arena.cli.progress import RunProgress
-from arena.cli.signals import stopped_by_signals
+from arena.cli.signals import say_stopping, stopped_by_signals
 from arena.hosted import Entry, HostedTournament
 from arena.ledger import Attempt, TournamentState
 from arena.local_bots import GivenUp
@@ -111,7 +111,7 @@ class EmbeddedRun:
 
     def _stop(self, signal: str) -> None:
         self._outcome.signal = signal
-        click.echo("stopping: sessions in flight get 3 s; once more to stop at once", err=True)
+        say_stopping()
         if self._hosted is not None:
             self._hosted.stop()
 

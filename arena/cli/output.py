@@ -5,11 +5,14 @@ Loaded for every command, `--help` too: only light modules may be imported here.
 
 import codecs
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
+
+import click
 
 _ERRORS: Final = "kratzen.plain"
 
@@ -76,6 +79,11 @@ def reader_may_leave() -> Iterator[None]:
     except (BrokenPipeError, SystemExit):
         # rich makes the one out of the other.
         drop_stdout()
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document, in ASCII, which every encoding of the output can take."""
+    click.echo(json.dumps(document, indent=2))
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

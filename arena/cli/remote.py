@@ -8,11 +8,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from arena.address import is_address
 from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
 from arena.cli.errors import EXIT_FAILED, EXIT_USAGE, CommandFailed
+from arena.cli.inputs import check_is_address, read_file
 from arena.settings import DEFAULT_ADDRESS
-from arena.text import escape
 
 ADMIN_TOKEN: Final = "KRATZEN_ADMIN_TOKEN"  # noqa: S105  the name of the variable
 
@@ -43,14 +42,8 @@ def connected(address: str, ca: Path | None) -> Iterator[AdminClient]:
     Raises:
         CommandFailed: the arena is not there, or did not do what it was asked.
     """
-    if not is_address(address):
-        raise CommandFailed(
-            f"{escape(address)} is no address: allowed is host:port, such as {DEFAULT_ADDRESS}"
-        )
-    try:
-        roots = None if ca is None else ca.read_bytes()
-    except OSError as error:
-        raise CommandFailed(f"{ca}: cannot be read: {error.strerror}") from None
+    check_is_address(address)
+    roots = None if ca is None else read_file(ca)
     arena = ArenaAddress(address, os.environ.get(ADMIN_TOKEN, ""), roots)
     try:
         with AdminClient(arena) as client:

@@ -1,6 +1,5 @@
 """`kratzen replay`: the sessions of a run, listed, shown, verified, exported."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,8 @@ import click
 from rich.table import Table
 
 from arena.cli.errors import EXIT_FAILED, CommandFailed
-from arena.cli.output import reader_may_leave
+from arena.cli.inputs import json_option, read_file
+from arena.cli.output import print_json, reader_may_leave
 from arena.cli.status_tables import utc_text
 from arena.cli.tables import console_for_data
 from arena.frame import FrameError, text_of
@@ -41,13 +41,13 @@ def _reader(folder: Path) -> Iterator[StoreReader]:
 
 @replay.command("list", epilog="Example: kratzen replay list runs/mine --json")
 @_folder
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_sessions(folder: Path, *, as_json: bool) -> None:
     """List the finished sessions of the run in DIR."""
     with _reader(folder) as store:
         sessions = store.sessions()
     if as_json:
-        click.echo(json.dumps([_plain(entry) for entry in sessions], indent=2))
+        print_json([_plain(entry) for entry in sessions])
         return
     table = Table()
     for name in ("session", "id", "ended", "deals", "bots by place (chips)"):
@@ -143,9 +143,7 @@ def _verify_file(file: Path) -> int:
     if not file.is_file():
         raise CommandFailed(f"{file} is neither a folder nor a file that can be read to its end")
     try:
-        difference = verify(text_of(file.read_bytes()))
-    except OSError as error:
-        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+        difference = verify(text_of(read_file(file)))
     except FrameError as error:
         raise CommandFailed(
             f"{file}: {error}; a file holds one exported session, all of a run are in its folder", EXIT_FAILED

@@ -3,7 +3,6 @@
 Everything comes from the option table of `engine.rules`; nothing is known of single options here.
 """
 
-import json
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
@@ -14,6 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 
 from arena.cli.errors import CommandFailed
+from arena.cli.inputs import json_option
+from arena.cli.output import print_json
 from arena.cli.tables import console_for_data
 from engine.errors import RulesError
 from engine.rules import (
@@ -26,8 +27,6 @@ from engine.rules import (
     ruleset_values,
 )
 
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
 REQUIRED: Final = "(required)"
 """Shown for an option of a session that has no default."""
 
@@ -39,7 +38,7 @@ def rules() -> None:
 
 @rules.command("show", epilog="Example: kratzen rules show salzburg --json")
 @click.argument("preset")
-@_as_json
+@json_option
 def show_rules(preset: str, *, as_json: bool) -> None:
     """Show every option of PRESET with its value.
 
@@ -51,7 +50,7 @@ def show_rules(preset: str, *, as_json: bool) -> None:
             {"name": option.name, "value": values[option.name], **_about(option)} for option in OPTIONS
         ]
         session = [_session_option(option) for option in SESSION_OPTIONS]
-        _print_json({"preset": preset, "options": options, "session": session})
+        print_json({"preset": preset, "options": options, "session": session})
         return
     console = console_for_data()
     table = _table(f"Ruleset {preset}", "value", "allowed")
@@ -67,7 +66,7 @@ def show_rules(preset: str, *, as_json: bool) -> None:
 @rules.command("diff", epilog="Example: kratzen rules diff tavern salzburg")
 @click.argument("first")
 @click.argument("second")
-@_as_json
+@json_option
 def diff_rules(first: str, second: str, *, as_json: bool) -> None:
     """Show where two rulesets differ, with both values."""
     values = [ruleset_values(_ruleset(preset)) for preset in (first, second)]
@@ -77,7 +76,7 @@ def diff_rules(first: str, second: str, *, as_json: bool) -> None:
         options = [
             {"name": option.name, "values": pair, **_about(option)} for option, pair in differing.items()
         ]
-        _print_json({"presets": [first, second], "options": options})
+        print_json({"presets": [first, second], "options": options})
         return
     table = _table(f"{first} and {second}", first, second)
     for option, pair in differing.items():
@@ -139,10 +138,6 @@ def _session_option(option: Option) -> dict[str, Any]:
         **({} if is_required else {"default": _DEFAULTS[option.name]}),
         **_about(option),
     }
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 _DEFAULTS: Final[dict[str, Any]] = {

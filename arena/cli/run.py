@@ -1,7 +1,6 @@
 """`kratzen run`: an arena of its own, the bots of the file, a progress bar, the leaderboard."""
 
 import asyncio
-import json
 import secrets
 import shlex
 from dataclasses import replace
@@ -17,14 +16,14 @@ from arena.cli.errors import (
     EXIT_FAILED,
     CommandFailed,
 )
-from arena.cli.output import reader_may_leave
+from arena.cli.inputs import read_tournament_file
+from arena.cli.output import print_json, reader_may_leave
 from arena.cli.runs import create_run, folder_for, open_run
 from arena.cli.signals import EXIT_BY_SIGNAL
 from arena.cli.tables import console_for_data, leaderboard_json, print_leaderboard
-from arena.config import TournamentFile, parse_tournament
+from arena.config import TournamentFile
 from arena.results import AttemptEnd, SlotCounts
 from arena.schedule import FORMATS, ScheduleError, tournament_seed
-from arena.sections import ConfigError
 from arena.store import Store, StoreError
 
 
@@ -73,7 +72,7 @@ def run(
         outcome = asyncio.run(EmbeddedRun(store, options).play())
         with reader_may_leave():
             if as_json:
-                click.echo(json.dumps(leaderboard_json(store), indent=2))
+                print_json(leaderboard_json(store))
             else:
                 print_leaderboard(store, console_for_data())
         counts = store.slot_counts()
@@ -87,12 +86,7 @@ def run(
 
 
 def _read(file: Path, seed: str | None, *, timed: bool) -> TournamentFile:
-    try:
-        tournament = parse_tournament(file.read_bytes())
-    except OSError as error:
-        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
-    except ConfigError as error:
-        raise CommandFailed(f"{file}: {error}") from None
+    _, tournament = read_tournament_file(file)
     if seed is not None:
         if not (seed and seed.isprintable()):
             raise CommandFailed("--seed: allowed is a text that is not empty, without control codes")
@@ -116,7 +110,7 @@ def _show_plan(tournament: TournamentFile, *, as_json: bool) -> None:
         "deals_at_most": sessions * tournament.options.deals,
     }
     if as_json:
-        click.echo(json.dumps(plan, indent=2))
+        print_json(plan)
         return
     click.echo(f"{plan['name']}: {len(tournament.bots)} bots at tables of {tournament.tournament.table_size}")
     click.echo(f"{len(blocks)} blocks, {sessions} sessions, at most {plan['deals_at_most']} deals")

@@ -10,8 +10,9 @@ import click
 from arena.auth import AdminPass, new_token, token_hash
 from arena.cli.building import Site, check_address, check_traces, open_arena, raise_file_limit
 from arena.cli.errors import CommandFailed
+from arena.cli.inputs import read_file
 from arena.cli.logs import log_to
-from arena.cli.signals import stopped_by_signals
+from arena.cli.signals import say_stopping, stopped_by_signals
 from arena.sections import ConfigError
 from arena.server import Tls
 from arena.settings import ArenaSettings, read_settings
@@ -94,7 +95,7 @@ async def _serve(site: Site, registry: Registry, token: str | None) -> None:
 
     def stop(signal: str) -> None:
         del signal
-        click.echo("stopping: sessions in flight get 3 s; once more to stop at once", err=True)
+        say_stopping()
         stopping.set()
 
     with stopped_by_signals(stop):
@@ -125,7 +126,7 @@ def _how_to_resume(status: TournamentStatus) -> str:
 
 def _settings(config: Path | None, limits: Iterable[str]) -> ArenaSettings:
     file = Path(SETTINGS_FILE) if config is None else config
-    text = _read(file) if config is not None or file.exists() else b""
+    text = read_file(file) if config is not None or file.exists() else b""
     try:
         return read_settings(text, dict([_limit(limit) for limit in limits]))
     except ConfigError as error:
@@ -144,11 +145,4 @@ def _tls(certificate: str | None, key: str | None) -> Tls | None:
         return None
     if certificate is None or key is None:
         raise CommandFailed("--tls-cert and --tls-key belong together: give both, or neither")
-    return Tls(_read(Path(certificate)), _read(Path(key)))
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
+    return Tls(read_file(Path(certificate)), read_file(Path(key)))

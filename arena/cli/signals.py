@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import click
+
 from arena.cli.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
+from arena.tournament import STOP_GRACE_S
 
 EXIT_BY_SIGNAL: Final = {"SIGINT": EXIT_INTERRUPTED, "SIGTERM": EXIT_TERMINATED}
+
+
+def say_stopping() -> None:
+    """Say what the first signal brings about."""
+    grace = f"{STOP_GRACE_S:g} s"
+    click.echo(f"stopping: sessions in flight get {grace}; once more to stop at once", err=True)
 
 
 @contextmanager

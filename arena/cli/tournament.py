@@ -9,6 +9,8 @@ from rich.live import Live
 
 from arena.admin import AdminClient
 from arena.cli.errors import EXIT_FAILED, CommandFailed
+from arena.cli.inputs import json_option, read_tournament_file
+from arena.cli.output import print_json
 from arena.cli.remote import connected, remote_options
 from arena.cli.status_tables import (
     print_status,
@@ -18,13 +20,10 @@ from arena.cli.status_tables import (
     tournaments_table,
 )
 from arena.cli.tables import console_for_data
-from arena.config import parse_tournament
-from arena.sections import ConfigError
 from arena.status import TournamentStatus
 from arena.text import escape
 
 _id = click.argument("tournament_id", metavar="ID")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group(epilog="Example: kratzen tournament create league.toml")
@@ -44,25 +43,19 @@ def tournament() -> None:
     help="Folder on the arena's machine with the files of bots that it starts.  [default: that of FILE]",
 )
 @click.option("--start", "is_started", is_flag=True, help="Start it, too.")
-@_json
+@json_option
 def create(
     file: Path, address: str, ca: Path | None, bot_folder: str | None, *, is_started: bool, as_json: bool
 ) -> None:
     """Enter the tournament of FILE and print its id."""
-    try:
-        text = file.read_bytes()
-        parse_tournament(text)
-    except OSError as error:
-        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
-    except ConfigError as error:
-        raise CommandFailed(f"{file}: {error}") from None
+    text, _ = read_tournament_file(file)
     folder = str(file.absolute().parent) if bot_folder is None else bot_folder
     with connected(address, ca) as arena:
         status = arena.create_tournament(text.decode("utf-8-sig"), _sendable(folder))
         if is_started:
             status = arena.start_tournament(status.tournament_id)
     if as_json:
-        click.echo(json.dumps(status_values(status), indent=2))
+        print_json(status_values(status))
     else:
         click.echo(escape(status.tournament_id))
         _say(status)
@@ -107,7 +100,7 @@ def status(tournament_id: str, address: str, ca: Path | None, *, follow: bool, a
             return code
         standing, board = arena.tournament(tournament_id), arena.leaderboard(tournament_id)
     if as_json:
-        click.echo(json.dumps(status_values(standing, board), indent=2))
+        print_json(status_values(standing, board))
     else:
         print_status(standing, board, console_for_data())
     return code
@@ -115,13 +108,13 @@ def status(tournament_id: str, address: str, ca: Path | None, *, follow: bool, a
 
 @tournament.command("list", epilog="Example: kratzen tournament list --json")
 @remote_options
-@_json
+@json_option
 def list_tournaments(address: str, ca: Path | None, *, as_json: bool) -> None:
     """List all tournaments, the newest first."""
     with connected(address, ca) as arena:
         entries = arena.tournaments()
     if as_json:
-        click.echo(json.dumps([status_values(entry) for entry in entries], indent=2))
+        print_json([status_values(entry) for entry in entries])
     else:
         console_for_data().print(tournaments_table(entries))
 

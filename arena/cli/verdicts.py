@@ -1,13 +1,12 @@
 """What a check finds, printed as it comes: a line or more a verdict, or one JSON document at the end."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import click
 from rich.markup import escape as escape_markup
 
 from arena.cli.errors import EXIT_FAILED
+from arena.cli.output import print_json
 from arena.cli.tables import console_for_data
 from arena.status import Verdict
 from arena.text import escape
@@ -46,7 +45,7 @@ class VerdictReport:
         if self.as_json:
             steps = [asdict(verdict) for verdict in self._verdicts]
             document = {"passed": self.has_passed, "steps": steps, "stderr": list(stderr)}
-            click.echo(json.dumps(document, indent=2))
+            print_json(document)
         return 0 if self.has_passed else EXIT_FAILED
 
     def _print(self, line: str) -> None:

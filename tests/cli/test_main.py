@@ -110,10 +110,10 @@ def test_control_codes_in_an_argument_do_not_reach_the_terminal() -> None:
 def test_ctrl_c_before_anything_runs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 130 and one word."""
 
-    def interrupted(text: bytes) -> None:
+    def interrupted(file: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "parse_tournament", interrupted)
+    monkeypatch.setattr(run, "read_tournament_file", interrupted)
     done = kratzen("run", __file__)
     assert done.code == EXIT_INTERRUPTED
     assert done.err.split() == ["kratzen:", "interrupted"]
