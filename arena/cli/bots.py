@@ -12,7 +12,7 @@ from arena.cli.inputs import json_option
 from arena.cli.output import print_json
 from arena.cli.remote import connected, remote_options
 from arena.cli.status_tables import bots_table
-from arena.cli.tables import console_for_data
+from arena.cli.tables import console_for_data, print_table
 from arena.status import BotStatus
 from arena.text import escape
 
@@ -103,4 +103,4 @@ def list_bots(address: str, ca: Path | None, data: Path | None, *, as_json: bool
     if as_json:
         print_json([asdict(entry) for entry in entries])
     else:
-        console_for_data().print(bots_table(entries))
+        print_table(bots_table(entries), console_for_data())

@@ -15,6 +15,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from arena.account import Account
@@ -27,12 +28,15 @@ from arena.results import SessionResult, SlotState
 LINES_OFF_TERMINAL = 4
 """Lines of progress that a whole run prints where nobody sees a bar."""
 
+BAR_WIDTH = 20
+"""So that pace and time left have room beside it where there are eighty columns."""
+
 
 class PaceColumn(ProgressColumn):
     """Decisions a second and the time left, as they are at every look."""
 
     def __init__(self, pace: Pace) -> None:
-        super().__init__()
+        super().__init__(Column(no_wrap=True))
         self._pace = pace
 
     def render(self, task: Task) -> Text:
@@ -62,7 +66,7 @@ class RunProgress:
         self._console = Console(stderr=True, highlight=False)
         self._bar = Progress(
             TextColumn("sessions"),
-            BarColumn(),
+            BarColumn(BAR_WIDTH),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             PaceColumn(pace),

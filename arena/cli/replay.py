@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from arena.cli.errors import EXIT_FAILED, CommandFailed
 from arena.cli.inputs import json_option, read_file
 from arena.cli.output import print_json, reader_may_leave
 from arena.cli.status_tables import utc_text
-from arena.cli.tables import console_for_data
+from arena.cli.tables import add_figures, add_names, add_words, console_for_data, open_table, print_table
 from arena.frame import FrameError, text_of
 from arena.replay import parse
 from arena.replay_reading import ReplayError
@@ -49,9 +48,10 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json([_plain(entry) for entry in sessions])
         return
-    table = Table()
-    for name in ("session", "id", "ended", "deals", "bots by place (chips)"):
-        table.add_column(name, no_wrap=name != "bots by place (chips)")
+    table = open_table()
+    add_words(table, "session", "id", "ended")
+    add_figures(table, "deals")
+    add_names(table, "bots by place (chips)")
     for entry in sessions:
         order = sorted(entry.result.seats, key=lambda seat: (seat.place, seat.seat))
         bots = ", ".join(f"{seat.place} {seat.bot} ({seat.chips:+d})" for seat in order)
@@ -62,7 +62,7 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
             str(entry.result.deals),
             bots,
         )
-    console_for_data().print(table)
+    print_table(table, console_for_data())
 
 
 @replay.command("show", epilog="Example: kratzen replay show runs/mine 7.2 --suits french")

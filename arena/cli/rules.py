@@ -7,7 +7,6 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 import click
-from rich import box
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
@@ -15,7 +14,7 @@ from rich.table import Table
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import json_option
 from arena.cli.output import print_json
-from arena.cli.tables import console_for_data
+from arena.cli.tables import console_for_data, open_table
 from engine.errors import RulesError
 from engine.rules import (
     OPTIONS,
@@ -96,7 +95,7 @@ def _ruleset(preset: str) -> Ruleset:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE)
+    table = open_table(title)
     # What is to be copied into a file is never broken; sentences and lists of values are.
     table.add_column("option", min_width=max([len(option.name) for option in OPTIONS]))
     for name in (*columns, "section"):

@@ -9,7 +9,16 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import leaderboard_table, safe, so_far_table
+from arena.cli.tables import (
+    add_figures,
+    add_names,
+    add_words,
+    leaderboard_table,
+    open_table,
+    print_table,
+    safe,
+    so_far_table,
+)
 from arena.clock import MS_PER_SECOND, US_PER_SECOND
 from arena.ledger import TournamentState
 from arena.status import BotStatus, Leaderboard, TournamentStatus
@@ -17,7 +26,9 @@ from arena.status import BotStatus, Leaderboard, TournamentStatus
 
 def bots_table(bots: Iterable[BotStatus]) -> Table:
     """The registered bots."""
-    table = _table("bot", "state", "versions", "registered")
+    table = open_table()
+    add_names(table, "bot", "state", "versions")
+    add_words(table, "registered")
     for bot in bots:
         there = "there" if bot.is_there else "away"
         versions = ", ".join([version.version for version in bot.versions if not version.is_revoked])
@@ -32,7 +43,13 @@ def bots_table(bots: Iterable[BotStatus]) -> Table:
 
 def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
     """All tournaments."""
-    table = _table("id", "name", "state", "sessions", "void", "created", "remark")
+    table = open_table()
+    add_figures(table, "id")
+    add_names(table, "name")
+    add_words(table, "state", "sessions")
+    add_figures(table, "void")
+    add_words(table, "created")
+    add_names(table, "remark")
     for status in tournaments:
         counts = status.counts
         table.add_row(
@@ -50,8 +67,9 @@ def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
 def print_status(status: TournamentStatus, board: Leaderboard, console: Console) -> None:
     """Print how a tournament stands: a line, its bots, its leaderboard."""
     console.print(status_line(status))
-    console.print(_bots_of(status))
-    console.print(leaderboard_table(board.rows))
+    for table in (_bots_of(status), leaderboard_table(board.rows)):
+        console.print()
+        print_table(table, console)
     if not board.is_timed:
         console.print("Played without clocks: nothing is rated.")
 
@@ -96,7 +114,11 @@ def utc_text(moment_us: int) -> str:
 
 
 def _bots_of(status: TournamentStatus) -> Table:
-    table = _table("bot", "comes", "now", "sessions", "strikes")
+    table = open_table("Bots")
+    add_names(table, "bot")
+    add_words(table, "comes")
+    add_names(table, "now")
+    add_figures(table, "sessions", "strikes")
     for bot in status.bots:
         now = "there" if bot.is_there else "away"
         table.add_row(
@@ -106,11 +128,4 @@ def _bots_of(status: TournamentStatus) -> Table:
             str(bot.tally.session_count),
             str(bot.tally.strike_count),
         )
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table()
-    for name in columns:
-        table.add_column(name)
     return table

@@ -54,6 +54,32 @@ def console_for_data() -> Console:
     return console
 
 
+def open_table(title: str | None = None, caption: str | None = None) -> Table:
+    """A table in the one style that there is: a line below its head and none between columns."""
+    return Table(
+        title=title, caption=caption, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD,
+        pad_edge=False, collapse_padding=True,
+    )  # fmt: skip
+
+
+def add_names(table: Table, *names: str) -> None:
+    """Add columns of texts, which are folded where there is little room."""
+    for name in names:
+        table.add_column(name, overflow="fold")
+
+
+def add_figures(table: Table, *names: str) -> None:
+    """Add columns of figures, which are never cut."""
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def add_words(table: Table, *names: str) -> None:
+    """Add columns of single words, such as times and ids, which are never cut."""
+    for name in names:
+        table.add_column(name, no_wrap=True)
+
+
 def rows_of(book: Book) -> tuple[Row, ...]:
     """The leaderboard as the book has it."""
     return leaderboard(book.ratings(), book.block_results(), book.results())
@@ -76,6 +102,7 @@ def print_leaderboard(book: Book, console: Console) -> None:
     print_table(leaderboard_table(rows_of(book)), console)
     comparisons = cross_table(book.block_results())
     if comparisons:
+        console.print()
         print_table(comparison_table(comparisons), console)
     if not book.facts().timed:
         console.print("Played without clocks: nothing is rated.")
@@ -95,9 +122,10 @@ def print_table(table: Table, console: Console) -> None:
 def leaderboard_table(rows: tuple[Row, ...]) -> Table:
     """The leaderboard."""
     caption = "rating = mu - 3 sigma, which may be negative; chips: antes a deal, 95 % interval over blocks"
-    table = _table("Leaderboard", caption, left=("bot",), first="#")
-    for name in ("rating", "chips", "sessions", "forfeits", "strikes", "p50 ms", "p99 ms"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = open_table("Leaderboard", caption)
+    add_figures(table, "#")
+    add_names(table, "bot")
+    add_figures(table, "rating", "chips", "sessions", "forfeits", "strikes", "p50 ms", "p99 ms")
     for row in rows:
         table.add_row(
             str(row.place),
@@ -116,9 +144,9 @@ def leaderboard_table(rows: tuple[Row, ...]) -> Table:
 def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
     """Who leads whom, each pair once, from the side that leads."""
     caption = "lead: antes a deal, 95 % interval over the blocks that both played"
-    table = _table("Head to head", caption, left=("bot", "against"))
-    for name in ("lead", "sure to be better", "blocks"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = open_table("Head to head", caption)
+    add_names(table, "bot", "against")
+    add_figures(table, "lead", "sure to be better", "blocks")
     for pair in comparisons:
         mean = pair.lead.mean
         if mean is None or mean < 0 or (mean == 0 and pair.bot > pair.opponent):
@@ -135,10 +163,9 @@ def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
 
 def so_far_table(tallies: Mapping[str, BotTally], ante: int) -> Table:
     """The bots that have played and their sums, who has won most a deal first."""
-    table = Table(title="so far, in antes a deal", title_justify="left")
-    table.add_column("bot")
-    for name in ("chips", "deals", "strikes"):
-        table.add_column(name, justify="right")
+    table = open_table("So far", "chips: antes a deal")
+    add_names(table, "bot")
+    add_figures(table, "chips", "deals", "strikes")
     played = {bot: tally for bot, tally in tallies.items() if tally.deal_count}
     for bot in sorted(played, key=lambda bot: (-played[bot].antes_per_deal(ante), bot)):
         tally = played[bot]
@@ -160,19 +187,6 @@ def estimate_text(estimate: Estimate) -> str:
     if estimate.high is None:
         return f"{estimate.mean:+z.2f}"
     return f"{estimate.mean:+z.2f} ± {estimate.high - estimate.mean:.2f}"
-
-
-def _table(title: str, caption: str, *, left: tuple[str, ...], first: str | None = None) -> Table:
-    """A table without lines between its columns, so that it fits eighty."""
-    table = Table(
-        title=title, caption=caption, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD,
-        pad_edge=False, collapse_padding=True,
-    )  # fmt: skip
-    if first is not None:
-        table.add_column(first, justify="right")
-    for name in left:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def _sure_text(better: float | None) -> str:

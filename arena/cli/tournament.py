@@ -19,7 +19,7 @@ from arena.cli.status_tables import (
     status_values,
     tournaments_table,
 )
-from arena.cli.tables import console_for_data
+from arena.cli.tables import console_for_data, print_table
 from arena.status import TournamentStatus
 from arena.text import escape
 
@@ -116,7 +116,7 @@ def list_tournaments(address: str, ca: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json([status_values(entry) for entry in entries])
     else:
-        console_for_data().print(tournaments_table(entries))
+        print_table(tournaments_table(entries), console_for_data())
 
 
 def _follow(arena: AdminClient, tournament_id: str, *, as_json: bool) -> int:

@@ -27,6 +27,7 @@ def exported(folder: Path, tmp_path: Path) -> Path:
 def test_the_list_has_every_finished_session(folder: Path) -> None:
     """As a table with label, deals and who took which place, and as one JSON document."""
     shown = kratzen("replay", "list", folder)
+    assert not set(shown.out) & set("│┃━")
     listed = json.loads(kratzen("replay", "list", folder, "--json").out)
     assert [entry["session"] for entry in listed] == ["1.1", "1.2", "1.3", "1.4", "2.1"]
     for entry in listed:

@@ -88,6 +88,20 @@ def test_pictures_are_harmless_too(text: str) -> None:
     assert is_harmless(file.getvalue())
 
 
+def test_all_tables_look_alike() -> None:
+    """A line below the head, and none around the table or between its columns."""
+    bot = BotStatus(name="x", registered_at_us=0, revoked_at_us=None, is_there=True)
+    file = io.StringIO()
+    console = Console(file=file, width=100, highlight=False)
+    for table in (bots_table([bot]), tournaments_table([status("x")]), status_picture(status("x"))):
+        console.print(table)
+    board = Leaderboard(rows=(), versions={}, rated_block_count=0, is_final=False, is_timed=True)
+    print_status(status("x"), board, console)
+    lines = file.getvalue().splitlines()
+    assert sum(set(line.strip()) == {"─"} for line in lines) == 5
+    assert not set(file.getvalue()) & set("│┃━┏┓└┘")
+
+
 def test_a_status_says_what_matters() -> None:
     """State, sessions, void ones, who is missing, and why it stopped."""
     line = status_line(status("x")).plain
