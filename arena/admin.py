@@ -74,7 +74,7 @@ class ArenaAddress:
 
 
 class AdminClient:
-    """One connection to an arena; a context manager."""
+    """A link to an arena; a context manager."""
 
     def __init__(self, arena: ArenaAddress) -> None:
         self._arena = arena
@@ -98,7 +98,7 @@ class AdminClient:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """End the link."""
         self._channel.close()
 
     # ------------------------------------------------------------------ bots

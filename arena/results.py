@@ -190,9 +190,9 @@ class BlockResult:
         return self.averaged and self.timed
 
 
-def places(ranking: Sequence[tuple[float, ...]]) -> tuple[int, ...]:
+def places(keys: Sequence[tuple[float, ...]]) -> tuple[int, ...]:
     """1 + the number of those ahead, for each; the smaller key is ahead, equal keys share a place."""
-    return tuple(1 + sum(other < key for other in ranking) for key in ranking)
+    return tuple(1 + sum(other < key for other in keys) for key in keys)
 
 
 def places_after_forfeits(engine_places: Sequence[int], forfeited: Sequence[bool]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import click
 
 from arena.cli.inputs import json_option
 from arena.cli.output import print_json
-from arena.cli.remote import connected, remote_options
+from arena.cli.remote import linked, remote_options
 from arena.cli.status_tables import bots_table
 from arena.cli.tables import console_for_data, print_table
 from arena.status import BotStatus
@@ -44,7 +44,7 @@ class Desk(Protocol):
 def _desk(address: str, ca: Path | None, data: Path | None) -> Iterator[Desk]:
     """The desk that is asked for; CommandFailed for whatever is wrong with it or refused there."""
     if data is None:
-        with connected(address, ca) as arena:
+        with linked(address, ca) as arena:
             yield arena
     else:
         # The database takes a second to load, and the usual desk needs none.

@@ -36,7 +36,7 @@ def remote_options(command: F) -> F:
 
 
 @contextmanager
-def connected(address: str, ca: Path | None) -> Iterator[AdminClient]:
+def linked(address: str, ca: Path | None) -> Iterator[AdminClient]:
     """A client of the arena, with the admin token of the environment.
 
     Raises:

@@ -11,7 +11,7 @@ from arena.admin import AdminClient
 from arena.cli.errors import EXIT_FAILED, CommandFailed
 from arena.cli.inputs import json_option, read_tournament_file
 from arena.cli.output import print_json
-from arena.cli.remote import connected, remote_options
+from arena.cli.remote import linked, remote_options
 from arena.cli.status_tables import (
     print_status,
     status_line,
@@ -50,7 +50,7 @@ def create(
     """Enter the tournament of FILE and print its id."""
     text, _ = read_tournament_file(file)
     folder = str(file.absolute().parent) if bot_folder is None else bot_folder
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         status = arena.create_tournament(text.decode("utf-8-sig"), _sendable(folder))
         if is_started:
             status = arena.start_tournament(status.tournament_id)
@@ -69,7 +69,7 @@ def create(
 @click.option("--follow", is_flag=True, help="Show how it goes until it is over.")
 def start(tournament_id: str, address: str, ca: Path | None, *, follow: bool) -> int:
     """Start the tournament ID, or go on with it after a stop."""
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         _say(arena.start_tournament(tournament_id))
         return _follow(arena, tournament_id, as_json=False) if follow else 0
 
@@ -79,7 +79,7 @@ def start(tournament_id: str, address: str, ca: Path | None, *, follow: bool) ->
 @remote_options
 def stop(tournament_id: str, address: str, ca: Path | None) -> None:
     """Stop the tournament ID: sessions in flight get 3 s, the rest is played after the next start."""
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         status = arena.stop_tournament(tournament_id)
     _say(status)
     click.echo(f"go on with: kratzen tournament start {tournament_id}", err=True)
@@ -94,7 +94,7 @@ def stop(tournament_id: str, address: str, ca: Path | None) -> None:
 )
 def status(tournament_id: str, address: str, ca: Path | None, *, follow: bool, as_json: bool) -> int:
     """Show how the tournament ID stands: its bots, its leaderboard."""
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         code = _follow(arena, tournament_id, as_json=as_json) if follow else 0
         if follow and as_json:
             return code
@@ -111,7 +111,7 @@ def status(tournament_id: str, address: str, ca: Path | None, *, follow: bool, a
 @json_option
 def list_tournaments(address: str, ca: Path | None, *, as_json: bool) -> None:
     """List all tournaments, the newest first."""
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         entries = arena.tournaments()
     if as_json:
         print_json([status_values(entry) for entry in entries])
