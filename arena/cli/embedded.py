@@ -76,7 +76,7 @@ class EmbeddedRun:
             CommandFailed: the arena cannot listen, or a bot cannot be started.
         """
         options = self._options
-        log_to(options.folder / "arena.log")
+        log_to(options.folder)
         admin = AdminPass(None) if is_loopback(options.address) else None
         entry = Entry(
             tournament_id=TOURNAMENT_ID, folder=options.folder, bot_folder=options.tournament_folder

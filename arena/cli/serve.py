@@ -78,7 +78,7 @@ def serve(
     raise_file_limit()
     try:
         with Registry.open(Path(file.data if data is None else data)) as registry:
-            log_to(registry.folder / "arena.log")
+            log_to(registry.folder)
             token = new_token() if new_admin_token or registry.admin_hash() is None else None
             hashed = registry.admin_hash() if token is None else token_hash(token)
             admin = AdminPass(hashed)
