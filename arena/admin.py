@@ -23,6 +23,14 @@ CALL_LIMIT_S: Final = 30.0
 _WRONG_NAME: Final = "Hostname Verification Check failed"
 """What gRPC says when a certificate is trusted, and is another host's."""
 
+_WHY_NO_LINK: Final = (
+    ("Connection refused", "nothing listens there"),
+    ("Domain name not found", "there is no host of that name"),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS: leave out --ca and KRATZEN_CA"),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not among those to trust (--ca, KRATZEN_CA)"),
+)
+"""What stands in gRPC's words for why there is no link, and what it means."""
+
 A = TypeVar("A")
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -217,10 +225,19 @@ class AdminClient:
                 "name that is in it, or have one made with that name",
             )
         if failure is AdminFailure.NO_ARENA:
-            return AdminError(failure, f"no answer from an arena at {self._arena.address}: {details}")
+            why = self._why_no_link(details)
+            return AdminError(failure, f"no answer from an arena at {self._arena.address}: {why}")
         if failure is AdminFailure.BROKEN:
             return AdminError(failure, f"the arena at {self._arena.address} failed ({code.name}): {details}")
         return AdminError(failure, details)
+
+    def _why_no_link(self, details: str) -> str:
+        if "Socket closed" in details and self._arena.roots is None:
+            return (
+                "it ended the link without a word, as one with TLS does: name its certificate by --ca or "
+                "KRATZEN_CA"
+            )
+        return next((why for said, why in _WHY_NO_LINK if said in details), details)
 
 
 def _all_pages(page: Callable[[str], tuple[list[T], str]]) -> tuple[T, ...]:

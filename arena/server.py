@@ -5,6 +5,8 @@ looks on the wire is `arena.wire`'s.
 """
 
 import asyncio
+import errno
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +29,12 @@ held to is checked here: an arena that sees the message can say whose fault it w
 STOP_GRACE_S: Final = 1.0
 """What streams get to send their last words when the server stops."""
 
+
+_BIND_ERRORS: Final = {
+    errno.EADDRINUSE: "it is in use",
+    errno.EADDRNOTAVAIL: "it is no address of this machine",
+    errno.EACCES: "this user may not (a port below 1024?)",
+}
 
 MAX_STREAMS_A_CONNECTION: Final = 128
 PING_LIMIT_MS: Final = 10_000
@@ -66,6 +74,23 @@ def _options(lobby: Lobby, max_connections: int) -> list[tuple[str, int]]:
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_LIMIT_MS),
         ("grpc.max_connection_idle_ms", IDLE_LIMIT_MS),
     ]
+
+
+def _why_not(address: str) -> str:
+    """Why an address cannot be listened on, which gRPC does not say: by another try."""
+    if address.startswith("unix:"):
+        return "its file is in use, or cannot be made"
+    host, _, port = address.rpartition(":")
+    try:
+        places = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, place in places:
+            with socket.socket(family, kind, protocol) as listener:
+                listener.bind(place)
+    except socket.gaierror:
+        return "there is no host of that name"
+    except OSError as error:
+        return _BIND_ERRORS.get(error.errno or 0, str(error))
+    return "it is in use, or no address of this machine"
 
 
 class BotServer:
@@ -115,10 +140,7 @@ class BotServer:
                 credentials = grpc.ssl_server_credentials([(tls.key, tls.certificate)])
                 port = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            why = "it is in use, or it is no address of this machine"
-            if tls is not None:
-                why += ", or certificate and key are none that belong together"
-            raise ServerError(f"cannot listen on {address}: {why}") from error
+            raise ServerError(f"cannot listen on {address}: {_why_not(address)}") from error
         return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
 
     async def start(self) -> None:

@@ -41,7 +41,7 @@ class Desk(Protocol):
 
 
 @contextmanager
-def _desk(address: str, ca: Path | None, data: Path | None) -> Iterator[Desk]:
+def _desk(address: str, ca: Path | None, data: Path | None, *, may_be_new: bool = False) -> Iterator[Desk]:
     """The desk that is asked for; CommandFailed for whatever is wrong with it or refused there."""
     if data is None:
         with linked(address, ca) as arena:
@@ -50,7 +50,7 @@ def _desk(address: str, ca: Path | None, data: Path | None) -> Iterator[Desk]:
         # The database takes a second to load, and the usual desk needs none.
         from arena.cli.folder_desk import open_folder  # noqa: PLC0415
 
-        with open_folder(data) as folder:
+        with open_folder(data, may_be_new=may_be_new) as folder:
             yield folder
 
 
@@ -68,7 +68,7 @@ def bots() -> None:
 @_data
 def add(name: str, address: str, ca: Path | None, data: Path | None) -> None:
     """Register the bot NAME and print its token, which is shown this once."""
-    with _desk(address, ca, data) as desk:
+    with _desk(address, ca, data, may_be_new=True) as desk:
         token = desk.register_bot(name)
     click.echo(token)
     click.echo(

@@ -37,8 +37,10 @@ class FolderDesk:
 
 
 @contextmanager
-def open_folder(data: Path) -> Iterator[FolderDesk]:
+def open_folder(data: Path, *, may_be_new: bool) -> Iterator[FolderDesk]:
     """The desk of a data folder; CommandFailed for whatever is wrong with it or refused."""
+    if not (may_be_new or Registry.is_in(data)):
+        raise CommandFailed(f"{data} is no data folder of an arena: `kratzen serve --data` makes one")
     try:
         with Registry.open(data) as registry:
             yield FolderDesk(registry)

@@ -44,6 +44,8 @@ def linked(address: str, ca: Path | None) -> Iterator[AdminClient]:
     """
     check_is_address(address)
     roots = None if ca is None else read_file(ca)
+    if roots is not None and b"CERTIFICATE-----" not in roots:
+        raise CommandFailed(f"{ca}: there is no certificate (PEM) in this file")
     arena = ArenaAddress(address, os.environ.get(ADMIN_TOKEN, ""), roots)
     try:
         with AdminClient(arena) as client:

@@ -1,6 +1,7 @@
 """`kratzen serve`: an arena that stays, for bots and tournaments that come and go."""
 
 import asyncio
+import ssl
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -145,4 +146,12 @@ def _tls(certificate: str | None, key: str | None) -> Tls | None:
         return None
     if certificate is None or key is None:
         raise CommandFailed("--tls-cert and --tls-key belong together: give both, or neither")
-    return Tls(read_file(Path(certificate)), read_file(Path(key)))
+    tls = Tls(read_file(Path(certificate)), read_file(Path(key)))
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except ssl.SSLError:
+        raise CommandFailed(
+            f"{certificate} and {key} are not a certificate and its private key, both PEM, the key without a "
+            "password"
+        ) from None
+    return tls

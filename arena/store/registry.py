@@ -153,6 +153,11 @@ class Registry:
         self._engine = engine
         self._lock = lock
 
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Whether a folder is the data folder of an arena."""
+        return (folder / REGISTRY_NAME).is_file()
+
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Open the registry of a data folder; both are made if need be.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -312,6 +313,9 @@ def test_bots_are_registered_in_the_folder_of_an_arena_that_does_not_run(here: H
     assert here.run("bots", "add", "bob", "--data", "data")[0] == 0
     assert here.run("bots", "revoke", "bob", "--data", "data")[0] == 0
     assert "registered already" in here.refused("bots", "add", "alice", "--data", "data")
+    for arguments in (("list",), ("revoke", "alice")):
+        assert "dada is no data folder" in here.refused("bots", *arguments, "--data", "dada")
+    assert not (here.folder / "dada").exists()
     assert "is no name for a bot" in here.refused("bots", "add", "Alice\x1b[2J", "--data", "data")
     with served(here.folder / "data") as arena, arena.client() as client:
         assert {bot.name: bot.revoked_at_us is None for bot in client.bots()} == {"alice": True, "bob": False}
@@ -397,19 +401,18 @@ def _until_there(client: AdminClient, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for localhost and its key, made by openssl."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
+    """A certificate for localhost and its key."""
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate and its key, made by the call of openssl that docs/serving.md shows."""
+    if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=arena -addext subjectAltName=DNS:localhost"
-    subprocess.run(
-        [openssl, *words.split(), "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    return folder / "cert.pem", folder / "key.pem"
+    docs = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    (call,) = re.findall(r"^openssl req .*?[^\\]$", docs, re.MULTILINE | re.DOTALL)
+    subprocess.run(["/bin/sh", "-c", call], cwd=folder, check=True, capture_output=True)
+    return folder / "arena.pem", folder / "arena.key"
 
 
 def test_bots_and_commands_come_in_by_tls(certificate: tuple[Path, Path], tmp_path: Path) -> None:
@@ -429,19 +432,32 @@ def test_bots_and_commands_come_in_by_tls(certificate: tuple[Path, Path], tmp_pa
             assert (status.state, status.counts.finished) == (TournamentState.FINISHED, 4)
 
 
-def test_plain_text_and_other_names_do_not_get_in(certificate: tuple[Path, Path], tmp_path: Path) -> None:
-    """Neither who speaks plain text nor who dials a name that is not in the certificate is answered."""
+def test_who_does_not_trust_the_certificate_does_not_get_in(
+    certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Plain text, another certificate, a name that is not in it: no answer, but what to do."""
     cert, key = certificate
     options = ("--address", "localhost:0", "--tls-cert", str(cert), "--tls-key", str(key))
     with served(tmp_path / "data", *options) as arena:
         number = arena.address.replace("localhost", "127.0.0.1")
+        another, _ = make_certificate(tmp_path)
         for address, said in (
-            (ArenaAddress(arena.address, arena.token), "no answer from an arena at localhost"),
+            (ArenaAddress(arena.address, arena.token), "as one with TLS does: name its certificate by --ca"),
+            (
+                ArenaAddress(arena.address, arena.token, another.read_bytes()),
+                "its certificate is not among those to trust",
+            ),
             (ArenaAddress(number, arena.token, cert.read_bytes()), "is not one for 127.0.0.1: dial a name"),
         ):
             with AdminClient(address) as client, pytest.raises(AdminError, match=said) as caught:
                 client.bots()
             assert caught.value.failure is AdminFailure.NO_ARENA
+
+
+def test_an_address_of_elsewhere_is_told(here: Here) -> None:
+    """It is not confused with one that is in use."""
+    said = here.refused("serve", "--address", "192.0.2.1:0", "--insecure")
+    assert "cannot listen on 192.0.2.1:0: it is no address of this machine" in said
 
 
 def test_a_certificate_that_is_none_is_refused(certificate: tuple[Path, Path], tmp_path: Path) -> None:
@@ -467,7 +483,18 @@ def test_a_certificate_that_is_none_is_refused(certificate: tuple[Path, Path], t
         env=environment(),
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "certificate and key are none that belong together" in done.stderr
+    assert "are not a certificate and its private key, both PEM" in done.stderr
+
+
+def test_an_arena_without_tls_says_so_to_those_who_ask_for_it(
+    certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The sentence says what to leave out."""
+    cert, _ = certificate
+    with served(tmp_path / "data") as arena:
+        done = arena.kratzen("bots", "list", "--ca", cert)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert "it does not speak TLS: leave out --ca and KRATZEN_CA" in done.stderr
 
 
 # ------------------------------------------------------------------ from other tools

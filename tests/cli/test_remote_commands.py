@@ -87,6 +87,7 @@ def test_a_file_that_cannot_be_used_is_not_sent(
     [
         (("--address", "nowhere"), "nowhere is no address"),
         (("--ca", "no.pem"), "no.pem: cannot be read: No such file"),
+        (("--ca", __file__), "there is no certificate (PEM) in this file"),
     ],
 )
 def test_wrong_options_are_one_sentence(

@@ -16,6 +16,7 @@ from kratzen.v1 import bot_pb2
 from tests.sdk.fake_arena import TOKEN, FakeArena, Line
 from tests.sdk.scripted import WELCOME, Diary, rejection_of, request_of, response, start_of
 
+ROOTS = b"-----BEGIN CERT" + b"IFICATE-----"
 FINISHED = Goodbye(GoodbyeReason.FINISHED, come_back=False, detail="all is played")
 
 
@@ -133,6 +134,28 @@ async def test_a_lost_link_is_dialled_again(capsys: pytest.CaptureFixture[str]) 
     assert said == f"diary: no arena at {arena.settings.address}: back soon; trying again\n"
 
 
+@pytest.mark.parametrize(
+    ("said", "roots", "told"),
+    [
+        ("...: Connection refused", None, "nothing listens there"),
+        ("...: Domain name not found]", None, "there is no host of that name"),
+        (
+            "...: Socket closed",
+            None,
+            "it ended the link without a word, as one with TLS does: KRATZEN_CA names",
+        ),
+        ("...: Socket closed", ROOTS, "...: Socket closed"),
+        ("...:WRONG_VERSION_NUMBER: ...", ROOTS, "it does not speak TLS, and KRATZEN_CA asks for it"),
+        ("...:CERTIFICATE_VERIFY_FAILED: ...", ROOTS, "its certificate is not among those of KRATZEN_CA"),
+    ],
+)
+def test_why_there_is_no_link_is_told_in_words(said: str, roots: bytes | None, told: str) -> None:
+    """Whoever has forgotten the certificate, or brings one that is not needed, is told so."""
+    end = client._end_by_status(grpc.StatusCode.UNAVAILABLE, said, Settings("arena:1", TOKEN, roots))
+    assert (end.again, end.well) == (True, False)
+    assert end.sentence.startswith(f"no arena at arena:1: {told}")
+
+
 async def test_a_goodbye_may_ask_to_come_back() -> None:
     """An arena that stops for a moment finds its bots again."""
 
@@ -238,9 +261,9 @@ async def test_an_arena_behind_a_socket_is_reached(tmp_path: Path) -> None:
 def test_the_environment_says_where_and_who(tmp_path: Path) -> None:
     """Address, token and trusted certificates are read from three variables."""
     roots = tmp_path / "ca.pem"
-    roots.write_bytes(b"certificate")
+    roots.write_bytes(ROOTS)
     environment = {"KRATZEN_ADDRESS": "arena:7777", "KRATZEN_TOKEN": TOKEN, "KRATZEN_CA": str(roots)}
-    assert settings_from(environment) == Settings("arena:7777", TOKEN, b"certificate")
+    assert settings_from(environment) == Settings("arena:7777", TOKEN, ROOTS)
     del environment["KRATZEN_CA"]
     assert settings_from(environment) == Settings("arena:7777", TOKEN, None)
 
@@ -253,6 +276,10 @@ def test_the_environment_says_where_and_who(tmp_path: Path) -> None:
         (
             {"KRATZEN_ADDRESS": "a:1", "KRATZEN_TOKEN": TOKEN, "KRATZEN_CA": "/nowhere/ca.pem"},
             "KRATZEN_CA = /nowhere/ca.pem: No such file or directory",
+        ),
+        (
+            {"KRATZEN_ADDRESS": "a:1", "KRATZEN_TOKEN": TOKEN, "KRATZEN_CA": __file__},
+            r"KRATZEN_CA = \S+: there is no certificate \(PEM\) in this file",
         ),
     ],
 )

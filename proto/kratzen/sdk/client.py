@@ -15,6 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+# What goes wrong is told in sentences of our own, and gRPC's lines beside them, for which it must not
+# have been imported yet, help nobody. Who wants them sets the variable.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 import grpc
 import grpc.aio
 
@@ -58,6 +62,14 @@ _FINAL_STATUSES: Final = (
 
 _WRONG_NAME: Final = "Hostname Verification Check failed"
 """What gRPC says when a certificate is trusted, and is another host's."""
+
+_WHY_NO_LINK: Final = (
+    ("Connection refused", "nothing listens there"),
+    ("Domain name not found", "there is no host of that name"),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS, and KRATZEN_CA asks for it"),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not among those of KRATZEN_CA"),
+)
+"""What stands in gRPC's words for why there is no link, and what it means."""
 
 _GOOD_ENDS: Final = (
     bot_pb2.GOODBYE_REASON_FINISHED,
@@ -142,11 +154,17 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
     if not token:
         raise SettingsError("KRATZEN_TOKEN is not set: it is what `kratzen bots add` printed")
     authority = environment.get("KRATZEN_CA")
+    return Settings(address, token, _roots(authority) if authority else None)
+
+
+def _roots(file: str) -> bytes:
     try:
-        roots = Path(authority).read_bytes() if authority else None
+        roots = Path(file).read_bytes()
     except OSError as error:
-        raise SettingsError(f"KRATZEN_CA = {authority}: {error.strerror}") from None
-    return Settings(address, token, roots)
+        raise SettingsError(f"KRATZEN_CA = {file}: {error.strerror}") from None
+    if b"CERTIFICATE-----" not in roots:
+        raise SettingsError(f"KRATZEN_CA = {file}: there is no certificate (PEM) in this file")
+    return roots
 
 
 async def play(bot: Bot, settings: Settings) -> End:
@@ -254,12 +272,18 @@ def _end_by_status(code: grpc.StatusCode, details: str | None, settings: Setting
     sentence = f"{code.name}: {details or 'no details'}"
     proxies = [name for name in _PROXY_VARIABLES if os.environ.get(name)]
     if code is grpc.StatusCode.UNAVAILABLE:
-        sentence = f"no arena at {settings.address}: {details or 'no details'}"
+        sentence = f"no arena at {settings.address}: {_why_no_link(details or 'no details', settings)}"
         if _WRONG_NAME in sentence:
             sentence = f"the certificate of the arena at {settings.address} is another host's: dial its name"
         elif proxies and not settings.is_local:
             sentence += f" (by the proxy that {proxies[0]} names)"
     return End(again=code not in _FINAL_STATUSES, well=False, sentence=sentence)
+
+
+def _why_no_link(details: str, settings: Settings) -> str:
+    if "Socket closed" in details and settings.roots is None:
+        return "it ended the link without a word, as one with TLS does: KRATZEN_CA names its certificate"
+    return next((why for said, why in _WHY_NO_LINK if said in details), details)
 
 
 def _say(line: str) -> None:
