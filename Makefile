@@ -38,7 +38,7 @@ check: $(INSTALLED) ## lint, format, types, the protocol's files, the generated 
 	PYTHON=$(BIN)/python proto/generate --check
 
 # What judges times runs by itself, first.
-nightly: $(INSTALLED) ## run the slow tests too, with many more generated cases (half an hour)
+nightly: $(INSTALLED) ## run the slow tests too, with many more generated cases (under half an hour)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m "alone and not soak" --timeout 1800
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m "not alone and not soak" --timeout 1800
 

@@ -10,7 +10,7 @@ from arena.admin import AdminError, AdminFailure
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import json_option
 from arena.cli.name_or_command import NameOrCommand, name_or_command
-from arena.cli.remote import connected, remote_options
+from arena.cli.remote import linked, remote_options
 from arena.cli.verdicts import VerdictReport
 from arena.text import escape, is_bot_name
 
@@ -65,7 +65,7 @@ def _check_connected(
     """Have the arena check the bot of that name; the exit code."""
     if not is_bot_name(name):
         raise CommandFailed(f"{escape(name)} is no bot's name: {_as_command(name)}")
-    with connected(address, ca) as arena:
+    with linked(address, ca) as arena:
         try:
             for verdict in arena.check_bot(name, deterministic=deterministic):
                 report.add(verdict)
