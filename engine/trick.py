@@ -6,7 +6,7 @@ disagree. Nothing here knows seats in play order, chips or phases.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from engine.cards import PACK_SIZE, Card, Rank, Suit
 from engine.rules import WeliRank
@@ -18,18 +18,24 @@ TRUMP_STRENGTH: Final = 16
 """Every trump is at least this strong, every plain card weaker."""
 
 
+Duties: TypeAlias = tuple[frozenset[Card], ...]
+"""What a seat owes a trick: a card of the first of these sets of which it holds one, else any card."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CardOrder:
     """What the 33 cards are in play under one trump suit; `card_order` makes the one of each kind.
 
     `suits[card]` is the suit a card belongs to (0..3, or `TRUMPS`); `strengths[card]`
     orders the cards of one suit, and every trump above every plain card;
-    `beaten_by[card]` are the cards that take a trick from it when they are played later.
+    `beaten_by[card]` are the cards that take a trick from it when they are played later;
+    `duties[must_head][suit led][best card]` is what `legal_cards` goes by.
     """
 
     suits: tuple[int, ...]
     strengths: tuple[int, ...]
     beaten_by: tuple[frozenset[Card], ...]
+    duties: tuple[tuple[tuple[Duties, ...], ...], ...]
 
 
 @cache
@@ -46,7 +52,9 @@ def card_order(trump: Suit | None, weli_rank: WeliRank) -> CardOrder:
     suits.append(TRUMPS)
     ace = TRUMP_STRENGTH + 2 * Rank.ACE
     strengths.append(ace + 1 if weli_rank is WeliRank.TOP else ace - 1)
-    return CardOrder(tuple(suits), tuple(strengths), _beaten_by(suits, strengths))
+    beaten_by = _beaten_by(suits, strengths)
+    duties = tuple([_duties(suits, beaten_by, must_head) for must_head in (False, True)])
+    return CardOrder(tuple(suits), tuple(strengths), beaten_by, duties)
 
 
 def _beaten_by(suits: list[int], strengths: list[int]) -> tuple[frozenset[Card], ...]:
@@ -55,6 +63,25 @@ def _beaten_by(suits: list[int], strengths: list[int]) -> tuple[frozenset[Card],
 
     cards = range(PACK_SIZE)
     return tuple([frozenset([card for card in cards if beats_it(card, best)]) for best in cards])
+
+
+def _duties(
+    suits: list[int], beaten_by: tuple[frozenset[Card], ...], must_head: bool
+) -> tuple[tuple[Duties, ...], ...]:
+    """By the suit led and the best card so far: follow, else trump; and in doing so head, where one must."""
+    cards = range(PACK_SIZE)
+    of_suit = [frozenset([card for card in cards if suits[card] == suit]) for suit in range(TRUMPS + 1)]
+    trumps = of_suit[TRUMPS]
+    trumping = [(trumps & beaten_by[best], trumps) for best in cards]
+
+    def owed(suit: int, best: Card) -> Duties:
+        if suit == TRUMPS:
+            return trumping[best]
+        # A plain suit that has been ruffed can no longer be headed in that suit.
+        heading = (of_suit[suit] & beaten_by[best],) if must_head and best not in trumps else ()
+        return (*heading, of_suit[suit], *trumping[best])
+
+    return tuple([tuple([owed(suit, best) for best in cards]) for suit in range(TRUMPS + 1)])
 
 
 NO_TRUMPS: Final = card_order(None, WeliRank.SECOND)
@@ -89,13 +116,7 @@ def legal_cards(
     """
     if led is None or best is None:
         return hand
-    suits, beaten_by = order.suits, order.beaten_by[best]
-    suit = suits[led]
-    candidates = [card for card in hand if suits[card] == suit]
-    if not candidates:
-        candidates = [card for card in hand if suits[card] == TRUMPS]
-    elif suit != TRUMPS and (suits[best] == TRUMPS or not must_head):
-        # A plain suit that has been ruffed can no longer be headed in that suit.
-        return tuple(candidates)
-    higher = [card for card in candidates if card in beaten_by]
-    return tuple(higher or candidates or hand)
+    for duty in order.duties[must_head][order.suits[led]][best]:
+        if not duty.isdisjoint(hand):
+            return tuple(filter(duty.__contains__, hand))
+    return hand
