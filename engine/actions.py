@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations, pairwise
 from math import comb
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from engine.cards import PACK_SIZE, Card, Seat, Suit
 
@@ -127,15 +127,15 @@ class Listed:
         return len(self.actions)
 
     def __contains__(self, action: object) -> bool:
+        # Nearly always it is one of these very values, and `==` of two dataclasses takes long.
+        for legal in self.actions:
+            if legal is action:
+                return True
         return action in self.actions
 
     def sole(self) -> Action | None:
         """The one answer that is legal; None when there are more."""
         return self.actions[0] if len(self.actions) == 1 else None
-
-
-SOLE_PLAYS: Final = tuple([Listed(DecisionKind.PLAY, (play,)) for play in PLAYS])
-"""For every card, by index, the legal answers when it alone may be played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,12 @@ class Subsets:
 Legal: TypeAlias = Listed | Subsets
 
 
-class Decision(NamedTuple):
-    """One question: which seat is asked, and what it may answer. Never fewer than two answers."""
+@dataclass(slots=True)
+class Decision:
+    """One question: which seat is asked, and what it may answer. Never fewer than two answers.
+
+    Like `Listed` not frozen, and never changed.
+    """
 
     seat: Seat
     legal: Legal

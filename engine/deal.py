@@ -10,7 +10,7 @@ A deal knows its cards and chips; sessions, dealers to come and views are not it
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from engine.actions import (
@@ -18,7 +18,6 @@ from engine.actions import (
     CONTRACTS_UPWARDS,
     DECLARES,
     PLAYS,
-    SOLE_PLAYS,
     Action,
     Bid,
     Call,
@@ -171,7 +170,12 @@ class Deal:
             raise IllegalActionError("the deal is over: nothing is asked")
         if action not in decision.legal:
             raise IllegalActionError(f"{action} is not among the {len(decision.legal)} legal answers")
-        self._carry_out(decision.seat, action, False)
+        seat = decision.seat
+        if isinstance(action, Play):
+            self.events.append(_PLAYED[seat][action.card])
+        else:
+            self.events.append(Decided(seat, action, False))
+        self.phase.apply(self, seat, action)
         self._advance()
 
     def copy(self) -> "Deal":
@@ -220,28 +224,15 @@ class Deal:
     # ---------------------------------------------------------------- the dispatcher
 
     def _advance(self) -> None:
-        while True:
-            if not self.queue:
-                if self.phase.then is None:
-                    self.decision = None
-                    return
-                self.phase = PHASES[self.phase.then]
-                self.phase.begin(self)
-                continue
-            seat = self.queue[0]
-            legal = self.phase.legal(self, seat)
-            forced = legal.sole()
-            if forced is None:
-                self.decision = Decision(seat, legal)
+        self.phase.run(self)
+        while not self.queue:
+            if self.phase.then is None:
+                self.decision = None
                 return
-            self._carry_out(seat, forced, True)
-
-    def _carry_out(self, seat: Seat, action: Action, forced: bool) -> None:
-        if isinstance(action, Play):
-            self.events.append(_PLAYED[forced][seat][action.card])
-        else:
-            self.events.append(Decided(seat, action, forced))
-        self.phase.apply(self, seat, action)
+            self.phase = PHASES[self.phase.then]
+            self.phase.begin(self)
+            if self.queue:
+                self.phase.run(self)
 
     # ---------------------------------------------------------------- small steps
 
@@ -295,10 +286,8 @@ _FIELDS_OF: Final = attrgetter(*[field.name for field in fields(Deal)])
 # Most decisions are plays. There is one event for each, made beforehand, and the kind is read
 # once: Python 3.11 takes long to read a member from its enum.
 _PLAY: Final = DecisionKind.PLAY
-_PLAYED: Final = [
-    [[Decided(seat, play, forced) for play in PLAYS] for seat in range(MAX_PLAYERS)]
-    for forced in (False, True)
-]
+_PLAYED: Final = [[Decided(seat, play, False) for play in PLAYS] for seat in range(MAX_PLAYERS)]
+_HAD_TO_PLAY: Final = [[Decided(seat, play, True) for play in PLAYS] for seat in range(MAX_PLAYERS)]
 
 
 # ------------------------------------------------------------------ antes, cut, dealing
@@ -600,18 +589,38 @@ def active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:
 
 
 def _legal_plays(deal: Deal, seat: Seat) -> Legal:
+    cards = _playable(deal, seat)
+    return Listed(_PLAY, itemgetter(*cards)(PLAYS)) if len(cards) > 1 else Listed(_PLAY, (PLAYS[cards[0]],))
+
+
+def _playable(deal: Deal, seat: Seat) -> tuple[Card, ...]:
     hand, winning = deal.hands[seat], deal.winning
-    if winning is not None and len(hand) > 1:
-        led = deal.trick[0][1]
-        hand = legal_cards(hand, led, winning[1], deal.order, deal.ruleset.must_head)
-    if len(hand) == 1:
-        return SOLE_PLAYS[hand[0]]
-    return Listed(_PLAY, tuple([PLAYS[card] for card in hand]))
+    if winning is None or len(hand) == 1:
+        return hand
+    return legal_cards(hand, deal.trick[0][1], winning[1], deal.order, deal.ruleset.must_head)
 
 
 def _apply_play(deal: Deal, seat: Seat, action: Action) -> None:
     assert isinstance(action, Play)
-    card, hand = action.card, deal.hands[seat]
+    _put(deal, seat, action.card)
+
+
+def _run_play(deal: Deal) -> None:
+    """What `_ask_in_turn` does, made quick for cards, which most decisions are about."""
+    while deal.queue:
+        seat = deal.queue[0]
+        cards = _playable(deal, seat)
+        if len(cards) > 1:
+            deal.decision = Decision(seat, Listed(_PLAY, itemgetter(*cards)(PLAYS)))
+            return
+        card = cards[0]
+        deal.events.append(_HAD_TO_PLAY[seat][card])
+        _put(deal, seat, card)
+
+
+def _put(deal: Deal, seat: Seat, card: Card) -> None:
+    """A card goes from a hand to the trick, which is taken when all have played."""
+    hand = deal.hands[seat]
     at = hand.index(card)
     deal.hands[seat] = hand[:at] + hand[at + 1 :]
     deal.hand_sizes[seat] -= 1
@@ -680,6 +689,19 @@ def _nothing_legal(deal: Deal, seat: Seat) -> Legal:
     raise BrokenDealError("a phase without decisions was asked for its legal answers")
 
 
+def _ask_in_turn(deal: Deal) -> None:
+    """Ask the seats of the queue, and take what is forced, until one has a choice."""
+    while deal.queue:
+        seat = deal.queue[0]
+        legal = deal.phase.legal(deal, seat)
+        forced = legal.sole()
+        if forced is None:
+            deal.decision = Decision(seat, legal)
+            return
+        deal.events.append(Decided(seat, forced, True))
+        deal.phase.apply(deal, seat, forced)
+
+
 def _nothing_applies(deal: Deal, seat: Seat, action: Action) -> None:
     raise BrokenDealError("a phase without decisions was given an answer")
 
@@ -694,6 +716,7 @@ class Phase:
         begin: takes the steps that need no decision and queues the seats to be asked.
         legal: what the next seat of the queue may answer.
         apply: carries an answer out and moves the queue on.
+        run: goes through the queue, and has the deal wait for the first seat that has a choice.
     """
 
     name: str
@@ -701,6 +724,7 @@ class Phase:
     begin: Callable[[Deal], None] = _nothing_begins
     legal: Callable[[Deal, Seat], Legal] = _nothing_legal
     apply: Callable[[Deal, Seat, Action], None] = _nothing_applies
+    run: Callable[[Deal], None] = _ask_in_turn
 
 
 PHASES: Final[dict[str, Phase]] = {
@@ -715,7 +739,7 @@ PHASES: Final[dict[str, Phase]] = {
         Phase("declarations", "exchange", _begin_declarations, _legal_calls, _apply_call),
         Phase("exchange", "laying_away", _begin_exchange, _legal_exchange, _apply_exchange),
         Phase("laying_away", "play", _begin_laying_away, _legal_discard, _apply_discard),
-        Phase("play", "settlement", _begin_play, _legal_plays, _apply_play),
+        Phase("play", "settlement", _begin_play, _legal_plays, _apply_play, _run_play),
         Phase("settlement", "over", _begin_settlement),
         Phase("over", None),
     )

@@ -79,8 +79,11 @@ class Session:
         """
         if self.result is not None:
             raise IllegalActionError("the session is over: nothing is asked")
-        self.deal.apply(action)
-        self._run_on()
+        deal = self.deal
+        deal.apply(action)
+        self.decision = deal.decision
+        if self.decision is None:
+            self._run_on()
 
     def _begin_deal(
         self,
