@@ -45,10 +45,11 @@ from engine.events import (
     Decided,
     Event,
     Exchanged,
+    ExchangeSeen,
     StrikerFixed,
     TrickTaken,
 )
-from engine.pack import PackSource, check_pack, cut, deal_packets
+from engine.pack import PackSource, cut, deal_packets
 from engine.pot import PlayedDeal, pay, settle
 from engine.rules import (
     MAX_PLAYERS,
@@ -93,7 +94,7 @@ class Deal:
     stacks: tuple[int, ...]
     pot: int
     packs: PackSource
-    """Where the shuffled packs come from."""
+    """Where the shuffled packs come from; they are taken as they are."""
     tie_break: bool = False
     """Whether this is the deal that parts the tied (`rules.md` §12)."""
     events: list[Event] = field(default_factory=list)
@@ -126,6 +127,8 @@ class Deal:
     active: tuple[Seat, ...] = ()
     """Those that have not folded, ascending."""
     exchanges: tuple[Exchanged, ...] = ()
+    exchanges_seen: tuple[ExchangeSeen, ...] = ()
+    """The same as everybody sees them."""
     has_swapped: bool = False
     """Whether the seat whose turn of the exchange it is has drawn, and lays away next."""
     tricks: tuple[TrickTaken, ...] = ()
@@ -249,7 +252,6 @@ class Deal:
     def shuffle(self, pack_number: int) -> tuple[Card, Card]:
         """Shuffle and cut; the bottom cards of the top and of the lower packet."""
         pack, top_size = self.packs(pack_number)
-        check_pack(pack, top_size)
         self.stock = cut(pack, top_size)
         return pack[top_size - 1], pack[-1]
 
@@ -535,6 +537,7 @@ def _swap(deal: Deal, seat: Seat, laid: tuple[Card, ...]) -> None:
     deal.give(seat, drawn + bonus)
     swap = Exchanged(seat, laid, drawn, face_up, bonus, paid, len(deal.stock))
     deal.exchanges += (swap,)
+    deal.exchanges_seen += (swap.as_seen(),)
     deal.events.append(swap)
 
 

@@ -92,6 +92,16 @@ class StrikerFixed(NamedTuple):
     kind: DealKind
 
 
+class ExchangeSeen(NamedTuple):
+    """A turn of the exchange as everybody sees it: card counts, and the cards drawn face up."""
+
+    seat: Seat
+    laid_count: int
+    face_up: tuple[Card, ...]
+    bonus_count: int
+    paid: int
+
+
 class Exchanged(NamedTuple):
     """One turn of the exchange, empty ones too (`rules.md` §9).
 
@@ -106,6 +116,10 @@ class Exchanged(NamedTuple):
     bonus: tuple[Card, ...]
     paid: int
     stock_left: int
+
+    def as_seen(self) -> ExchangeSeen:
+        """What everybody sees of it."""
+        return ExchangeSeen(self.seat, len(self.laid), self.face_up, len(self.bonus), self.paid)
 
 
 class TrickTaken(NamedTuple):

@@ -150,6 +150,7 @@ def _deal(
         forehand_order=view.seats[forehand_at:] + view.seats[:forehand_at],
         active=view.active,
         exchanges=exchanges,
+        exchanges_seen=view.exchanges,
         tricks=view.tricks,
         trick=view.trick,
         winning=strongest(view.trick, order) if view.trick else None,

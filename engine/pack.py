@@ -22,14 +22,25 @@ PackSource: TypeAlias = Callable[[int], tuple[Pack, int]]
 
 _IN_ORDER: Final = list(range(PACK_SIZE))
 
-# The steps of a shuffle: the last position still open, how many are open, and the first byte that
-# `uniform` refuses then (`rules.md` §4).
-_STEPS: Final = tuple([(size - 1, size, 256 - 256 % size) for size in range(PACK_SIZE, 1, -1)])
+
+def _uniform(size: int) -> tuple[int | None, ...]:
+    """What each byte means as a number below `size`; None for those that are refused (`rules.md` §4)."""
+    refused = 256 % size
+    return (*[byte % size for byte in range(256 - refused)], *[None] * refused)
+
+
+_STEPS: Final = tuple([(size - 1, _uniform(size)) for size in range(PACK_SIZE, 1, -1)])
+"""The steps of a shuffle: the last position still open, and the one that each byte swaps it with."""
 
 
 def _byte_stream(seed: bytes, deal: int, pack_number: int) -> Iterator[int]:
     prefix = seed + _LABEL + deal.to_bytes(4, "big") + pack_number.to_bytes(4, "big")
-    return chain.from_iterable(sha256(prefix + counter.to_bytes(4, "big")).digest() for counter in count())
+
+    def block(counter: int) -> bytes:
+        return sha256(prefix + counter.to_bytes(4, "big")).digest()
+
+    # Two blocks are always needed and mostly enough.
+    return chain(block(0), block(1), chain.from_iterable(map(block, count(2))))
 
 
 def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
@@ -47,18 +58,29 @@ def shuffle(seed: bytes, deal: int, pack_number: int) -> tuple[Pack, int]:
         raise ValueError(f"a seed is {SEED_BYTES} bytes long, this one {len(seed)}")
     stream = _byte_stream(seed, deal, pack_number)
     pack = _IN_ORDER[:]
-    for last, size, refused in _STEPS:
-        byte = next(stream)
-        while byte >= refused:
-            byte = next(stream)
-        other = byte % size
-        pack[last], pack[other] = pack[other], pack[last]
+    for last, others in _STEPS:
+        for byte in stream:
+            other = others[byte]
+            if other is not None:
+                pack[last], pack[other] = pack[other], pack[last]
+                break
     # 256 is a multiple of the 32 possible cuts, so that no byte is refused.
     return tuple(pack), 1 + next(stream) % (PACK_SIZE - 1)
 
 
+def checked(packs: PackSource) -> PackSource:
+    """The same packs, each of them checked before a card of it is dealt."""
+
+    def next_pack(pack_number: int) -> tuple[Pack, int]:
+        pack, top_size = packs(pack_number)
+        check_pack(pack, top_size)
+        return pack, top_size
+
+    return next_pack
+
+
 def check_pack(pack: Pack, top_size: int) -> None:
-    """Refuse what is no shuffled pack, before a card of it is dealt.
+    """Refuse what is no shuffled pack.
 
     Raises:
         ValueError: a card is missing, stands there twice or is none, or the cut is no cut.

@@ -11,7 +11,7 @@ from engine.cards import Seat
 from engine.deal import Deal
 from engine.errors import BrokenDealError, IllegalActionError
 from engine.events import Event, SessionEnded, SessionEnding
-from engine.pack import SEED_BYTES, PackSource, shuffle
+from engine.pack import SEED_BYTES, PackSource, checked, shuffle
 from engine.rules import DealKind, Ruleset, SessionOptions
 from engine.view import View, view_of
 
@@ -45,7 +45,7 @@ class Session:
         self.events: list[Event] = []
         self.result: SessionEnded | None = None
         self._seed = seed
-        self._packs = packs
+        self._packs = None if packs is None else checked(packs)
         self._ending: SessionEnding | None = None
         self._tied: tuple[Seat, ...] = ()
         self._places: tuple[int, ...] = ()

@@ -19,21 +19,12 @@ from engine.events import (
     Decided,
     Event,
     Exchanged,
+    ExchangeSeen,
     SessionEnded,
     StrikerFixed,
     TrickTaken,
 )
 from engine.rules import DealKind, Ruleset, SessionOptions
-
-
-class ExchangeSeen(NamedTuple):
-    """A turn of the exchange as everybody sees it: card counts, and the cards drawn face up."""
-
-    seat: Seat
-    laid_count: int
-    face_up: tuple[Card, ...]
-    bonus_count: int
-    paid: int
 
 
 class View(NamedTuple):
@@ -138,43 +129,44 @@ SeenEvent: TypeAlias = (
 def view_of(deal: Deal, seat: Seat) -> View:
     """What `seat` may know of a deal at this moment (`rules.md` §6)."""
     exchanges = deal.exchanges
-    # What `View(...)` does, in the order of its fields; passing them as arguments doubles the time.
-    return tuple.__new__(
-        View,
-        (
-            seat,
-            deal.ruleset,
-            deal.options,
-            deal.number,
-            deal.tie_break,
-            deal.base_kind,
-            deal.kind,
-            deal.first_dealer,
-            deal.dealer,
-            deal.seats,
-            deal.stacks,
-            deal.pot,
-            deal.antes,
-            deal.cuts,
-            deal.turned,
-            deal.trump,
-            deal.bids,
-            deal.contract,
-            deal.auction_turned,
-            deal.striker,
-            deal.declarations,
-            deal.active,
-            deal.hands[seat],
-            tuple(deal.hand_sizes),
-            len(deal.stock),
-            tuple([_exchange_seen(swap) for swap in exchanges]) if exchanges else (),
-            tuple([swap for swap in exchanges if swap.seat == seat]) if exchanges else (),
-            deal.discards[seat],
-            deal.tricks,
-            deal.trick,
-            tuple(deal.tricks_won),
-        ),
+    # The fields in their order, in two parts, because Python makes a tuple of more than 30 by way of
+    # a list. `tuple.__new__` does what `View(...)` does, where passing the arguments doubles the time.
+    before_play = (
+        seat,
+        deal.ruleset,
+        deal.options,
+        deal.number,
+        deal.tie_break,
+        deal.base_kind,
+        deal.kind,
+        deal.first_dealer,
+        deal.dealer,
+        deal.seats,
+        deal.stacks,
+        deal.pot,
+        deal.antes,
+        deal.cuts,
+        deal.turned,
+        deal.trump,
+        deal.bids,
+        deal.contract,
+        deal.auction_turned,
+        deal.striker,
+        deal.declarations,
+        deal.active,
     )
+    cards = (
+        deal.hands[seat],
+        tuple(deal.hand_sizes),
+        len(deal.stock),
+        deal.exchanges_seen,
+        tuple([swap for swap in exchanges if swap.seat == seat]) if exchanges else (),
+        deal.discards[seat],
+        deal.tricks,
+        deal.trick,
+        tuple(deal.tricks_won),
+    )
+    return tuple.__new__(View, before_play + cards)
 
 
 def seen_by(event: Event, seat: Seat) -> SeenEvent:
@@ -187,7 +179,7 @@ def seen_by(event: Event, seat: Seat) -> SeenEvent:
         case Decided(actor, action, _):
             return ActionSeen(actor, action, 0)
         case Exchanged(actor):
-            return event if actor == seat else _exchange_seen(event)
+            return event if actor == seat else event.as_seen()
         case _:
             return event
 
@@ -202,10 +194,6 @@ def seen_by_all(event: Event) -> SeenEvent:
         case Decided(actor, action, _):
             return ActionSeen(actor, action, 0)
         case Exchanged():
-            return _exchange_seen(event)
+            return event.as_seen()
         case _:
             return event
-
-
-def _exchange_seen(swap: Exchanged) -> ExchangeSeen:
-    return ExchangeSeen(swap.seat, len(swap.laid), swap.face_up, len(swap.bonus), swap.paid)

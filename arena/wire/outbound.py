@@ -43,12 +43,13 @@ from engine.events import (
     DealBegan,
     DealSettled,
     Exchanged,
+    ExchangeSeen,
     SessionEnded,
     StrikerFixed,
     TrickTaken,
 )
 from engine.rules import MAX_PLAYERS, DealKind, Ruleset, SessionOptions
-from engine.view import ActionSeen, DealtSeen, ExchangeSeen, SeenEvent, View
+from engine.view import ActionSeen, DealtSeen, SeenEvent, View
 from kratzen.v1 import bot_pb2, game_pb2
 
 _CARDS: Final = tuple(game_pb2.Card.values()[1:])

@@ -14,8 +14,8 @@ from arena.replay_verify import verify
 from arena.results import SlotCounts
 from arena.status import Verdict
 from arena.store import Store, StoreError, StoreLockedError
-from engine.events import DealBegan, SessionEnded
-from engine.view import ActionSeen, DealtSeen, ExchangeSeen
+from engine.events import DealBegan, ExchangeSeen, SessionEnded
+from engine.view import ActionSeen, DealtSeen
 from tests.arena.bots import LinkedBot, Returning
 from tests.arena.halls import FILE, NAMES, Hesitant, TestHall, file_with, last_legal, open_hall
 

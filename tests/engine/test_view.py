@@ -1,7 +1,8 @@
 """What stands in a view, field by field."""
 
 from engine.deal import Deal
-from engine.view import ExchangeSeen, View, view_of
+from engine.events import ExchangeSeen
+from engine.view import View, view_of
 from tests.engine.playing import choose, generator, random_case
 
 

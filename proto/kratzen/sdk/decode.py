@@ -30,6 +30,7 @@ from engine.events import (
     DealBegan,
     DealSettled,
     Exchanged,
+    ExchangeSeen,
     SessionEnded,
     SessionEnding,
     StrikerFixed,
@@ -50,7 +51,7 @@ from engine.rules import (
     WeliCut,
     WeliRank,
 )
-from engine.view import ActionSeen, DealtSeen, ExchangeSeen, SeenEvent, View
+from engine.view import ActionSeen, DealtSeen, SeenEvent, View
 from kratzen.sdk.bot import MS_PER_SECOND, Clock, Ending, Rejection, Request, Session
 from kratzen.v1 import bot_pb2, game_pb2
 
