@@ -3,7 +3,9 @@
 A `Link` is a bot's identity in a running arena: it outlives its streams. It knows in which
 sessions the bot sits and which request is open in each, so that a bot that comes back is
 offered all of it again, and an answer that is late, repeated or about nothing goes no
-further than here. What lives here: who may speak when, limits, what waits to be sent. What
+further than here. An attempt at a session counts its requests from 1; on the link those of
+another attempt count on, so that an answer to the one is never taken for one to the other.
+What lives here: who may speak when, limits, what waits to be sent. What
 must not: bytes, sockets, tasks, a clock (time is an argument), the legality of an answer.
 
     stream:  waiting ──Hello──▶ up ──▶ closed        one stream at most is up
@@ -154,7 +156,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """An answer that no open request waited for; it was rejected and goes no further."""
+    """An answer that no open request waited for; it was rejected and goes no further.
+
+    A `request_id` of 0 or less can be that of an earlier attempt: 0 is its last request.
+    """
 
     session_id: str
     request_id: int
@@ -303,8 +308,9 @@ class _Desk:
 
     start: SessionStart
     last_id: int = 0
+    """Of the requests, as they are numbered on the link; those of earlier attempts count."""
     request: Request | None = None
-    """The open request."""
+    """The open request, numbered likewise."""
     judging: bool = False
     """Whether an answer to the open request is with the host."""
     waiting: bool = False
@@ -314,6 +320,15 @@ class _Desk:
     """When the open request was first handed to the transport; of asking when there was none."""
     expired: set[int] = field(default_factory=set)
     """The requests whose clock ran out."""
+
+    def again(self, start: SessionStart) -> "_Desk":
+        """The desk of the next attempt at the session, whose requests are numbered on."""
+        return _Desk(replace(start, first_request_id=self.last_id + 1), self.last_id, expired=self.expired)
+
+    @property
+    def asked_before(self) -> int:
+        """How many requests earlier attempts made: by so much the link's numbers are above the host's."""
+        return self.start.first_request_id - 1
 
     def time_left_ms(self, now_us: int) -> int | None:
         """What is left for the open request, 0 or more; None without clocks."""
@@ -507,18 +522,21 @@ class Link:
     # -------------------------------------------------------------- what the host wants said
 
     def start(self, start: SessionStart) -> None:
-        """The bot sits down in a session."""
+        """The bot sits down in a session, perhaps not for the first time."""
         assert start.session_id not in self._desks
-        self._desks[start.session_id] = _Desk(start)
-        self._send(start)
+        before = self._over.pop(start.session_id, None)
+        desk = self._desks[start.session_id] = _Desk(start) if before is None else before.again(start)
+        self._send(desk.start)
 
     def ask(self, request: Request, now_us: int) -> None:
         """Ask the next request of a session; the one before must be over."""
         desk = self._desks[request.session_id]
         assert desk.request is None
-        assert request.request_id == desk.last_id + 1
+        desk.last_id += 1
+        assert request.request_id == desk.last_id - desk.asked_before
+        if desk.asked_before:
+            request = replace(request, request_id=desk.last_id)
         desk.request = request
-        desk.last_id = request.request_id
         desk.asked_at_us = now_us
         desk.handed_at_us = now_us if self._stream is None else None
         self._offer(desk, request)
@@ -549,7 +567,7 @@ class Link:
         desk.judging = False
         if rejected.tries_left == 0:
             self._close_request(desk, expired=rejected.reason is RejectReason.LATE)
-        self._send(rejected)
+        self._send(replace(rejected, request_id=rejected.request_id + desk.asked_before))
 
     def end(self, over: SessionOver) -> None:
         """A session is over for the bot, whatever is open in it."""
@@ -632,13 +650,14 @@ class Link:
         session_id, request_id = answer.session_id, answer.request_id
         desk = self._desks.get(session_id) or self._over.get(session_id)
         reason = RejectReason.UNKNOWN_REQUEST if desk is None else desk.stray_reason(request_id)
+        own_id = request_id if desk is None else request_id - desk.asked_before
         if desk is not None and reason is None:
             desk.judging = True
-            self._events.append(Answered(session_id, request_id, answer.action, answer.note, now_us))
+            self._events.append(Answered(session_id, own_id, answer.action, answer.note, now_us))
             return
         assert reason is not None
         self.stray_counts[reason] += 1
-        self._events.append(Stray(session_id, request_id, reason, answer.action, now_us))
+        self._events.append(Stray(session_id, own_id, reason, answer.action, now_us))
         if not self._stray_budget.take(1, now_us):
             assert self._stream is not None
             self._close_chatter(self._stream)

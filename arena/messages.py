@@ -115,7 +115,8 @@ class SessionStart:
     """A session begins, or is offered again on a new stream.
 
     `seats` is indexed by seat; `seat` is the bot's own. `commitment` is
-    SHA-256(nonce ‖ seed), 32 bytes.
+    SHA-256(nonce ‖ seed), 32 bytes. `first_request_id` is above 1 for a session that is played
+    again on the same link, where its requests are numbered on.
     """
 
     session_id: str
@@ -125,6 +126,7 @@ class SessionStart:
     seat: Seat
     clock: ClockSettings
     commitment: bytes
+    first_request_id: int = 1
 
 
 @dataclass(frozen=True, slots=True)

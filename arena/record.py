@@ -109,7 +109,8 @@ class StrayAnswer:
     Attributes:
         seat: of the bot that sent it.
         reason: why it was refused.
-        request_id: the request it named.
+        request_id: the request it named; 0 or less for one of an earlier attempt at the session, whose
+            last request is 0.
         answer: what it was, as text.
         late_us: microseconds after the request was over, None when it was not, or never was open.
     """

@@ -346,6 +346,7 @@ def _session_start(start: SessionStart) -> bot_pb2.SessionStart:
         seat=start.seat,
         clock=_clock(start.clock),
         commitment=start.commitment,
+        first_request_id=start.first_request_id,
     )
 
 

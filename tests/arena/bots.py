@@ -21,6 +21,8 @@ from arena.messages import (
     SessionStart,
 )
 from arena.ratings import Rating
+from arena.record import ReplayEnd
+from arena.replay import parse_ends
 from arena.results import AttemptEnd, BlockResult, SessionResult, SlotState, slot_state
 from arena.schedule import Block
 from engine.actions import Action
@@ -127,6 +129,8 @@ class MemoryLedger:
     def __init__(self, blocks: Iterable[Block]) -> None:
         self.attempt_ends: dict[tuple[int, int], list[AttemptEnd]] = {}
         self.recorded: list[SessionResult] = []
+        self.ends: dict[tuple[int, int], ReplayEnd] = {}
+        """The last lines of the replays."""
         self.states: list[TournamentState] = []
         self.withdrawn: dict[str, str] = {}
         self.fail_next: Exception | None = None
@@ -159,7 +163,8 @@ class MemoryLedger:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise error
-        assert replay.endswith(b"\n")
+        _, end = parse_ends(replay)
+        self.ends[result.block, result.session] = end
         self.attempt_ends.setdefault((result.block, result.session), []).append(AttemptEnd.FINISHED)
         self.recorded.append(result)
         return True

@@ -284,6 +284,11 @@ def test_an_unreadable_answer_reaches_the_host(table: Table) -> None:
     assert table.say(stream, answer_to("s1", 1, unreadable)) == [Answered("s1", 1, unreadable, "", 0)]
 
 
+def rejections(batch: tuple[ArenaMessage, ...]) -> list[Rejected]:
+    """Those of a batch."""
+    return [message for message in batch if isinstance(message, Rejected)]
+
+
 def stray(table: Table, stream: Stream, answers: Answers) -> RejectReason:
     """The reason for which the one answer is rejected; it must not reach a session."""
     table.read(stream)
@@ -374,14 +379,87 @@ def test_sessions_that_are_over_are_forgotten_in_time(table: Table) -> None:
     assert stray(table, stream, answer_to("s0", 1)) is RejectReason.UNKNOWN_REQUEST
 
 
+SPOILED = SessionOver("s1", AttemptEnd.ARENA_ERROR, (), (), ())
+
+
 def test_a_session_may_be_played_again(table: Table) -> None:
-    """Another attempt at a slot has the same session id, and counts its requests from 1 again."""
+    """Another attempt counts its requests from 1; on the link, where the bot is told so, they count on."""
     stream = table.join()
-    for _ in range(2):
+    for attempt in range(3):
         table.link.start(start_of("s1"))
-        table.ask("s1", 1)
-        assert table.say(stream, answer_to("s1", 1)) == [Answered("s1", 1, Play(3), "", 0)]
-        table.link.end(SessionOver("s1", AttemptEnd.ARENA_ERROR, (), (), ()))
+        for own_id in (1, 2):
+            table.ask("s1", own_id)
+            sent = table.read(stream)[-1]
+            assert isinstance(sent, Request)
+            assert sent.request_id == 2 * attempt + own_id
+            answered = table.say(stream, answer_to("s1", sent.request_id))
+            assert answered == [Answered("s1", own_id, Play(3), "", 0)]
+            table.link.settle("s1")
+        table.link.end(SPOILED)
+        table.read(stream)
+
+
+def test_an_answer_to_an_earlier_attempt_goes_no_further(table: Table) -> None:
+    """It arrives when the same request of the next attempt is open; that one is answered by its own (E05)."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.say(stream, answer_to("s1", 1))
+    table.link.settle("s1")
+    table.ask("s1", 2)
+    table.link.end(SPOILED)
+    table.link.start(start_of("s1"))
+    for own_id in (1, 2):
+        table.ask("s1", own_id)
+        table.read(stream)
+        said = table.say(stream, Answers((*answer_to("s1", 2).answers, *answer_to("s1", 1).answers)))
+        assert said == [
+            Stray("s1", 0, RejectReason.LATE, Play(3), 0),
+            Stray("s1", -1, RejectReason.ALREADY_ANSWERED, Play(3), 0),
+        ]
+        assert [(told.request_id, told.tries_left) for told in rejections(table.read(stream))] == [
+            (2, 0),
+            (1, 0),
+        ]
+        assert table.say(stream, answer_to("s1", own_id + 2)) == [Answered("s1", own_id, Play(3), "", 0)]
+        table.link.settle("s1")
+    assert table.link.stray_counts.total() == 4
+
+
+def test_a_bot_is_told_where_a_session_counts_on(table: Table) -> None:
+    """Every offer of an attempt says the number of its first request, on another stream too."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    for request_id in (1, 2, 3):
+        table.ask("s1", request_id)
+        table.link.settle("s1")
+    table.link.end(SPOILED)
+    table.read(stream)
+    table.link.start(start_of("s1"))
+    again = replace(start_of("s1"), first_request_id=4)
+    assert table.read(stream)[-1] == again
+    table.ask("s1", 1)
+    stream = table.open()
+    table.say(stream, HELLO)
+    told = table.read(stream)
+    assert again in told
+    assert [message.request_id for message in told if isinstance(message, Request)] == [4]
+
+
+def test_a_rejection_names_the_request_as_the_bot_knows_it(table: Table) -> None:
+    """In a later attempt too, where the host's number is another one."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.link.end(SPOILED)
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.read(stream)
+    table.read(stream)
+    table.say(stream, answer_to("s1", 2))
+    table.link.reject(rejection("s1", 1, 2))
+    assert table.read(stream) == (rejection("s1", 2, 2),)
+    assert table.say(stream, answer_to("s1", 2)) == [Answered("s1", 1, Play(3), "", 0)]
 
 
 def test_a_session_begins_again_in_the_batch_after_its_end(table: Table) -> None:

@@ -14,7 +14,7 @@ from arena.faults import FaultCause
 from arena.lag import BEAT_US, LATE_US, Heartbeat
 from arena.ledger import Attempt, TournamentState
 from arena.lobby import Lobby
-from arena.messages import Request, SessionOver, SessionStart
+from arena.messages import RejectReason, Request, SessionOver, SessionStart
 from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
 from arena.runner import Clockwork
 from arena.schedule import Plan, round_robin
@@ -239,11 +239,38 @@ async def test_a_stopped_tournament_goes_on_to_the_same_results(hall: Hall) -> N
 
     hall.bots()
     assert await hall.tournament().run() is TournamentState.FINISHED
-    straight = MemoryLedger(round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2)))
-    other = Hall(hall.disk, straight, Lobby(SystemTime(), arena_version="0"))
-    other.bots()
-    await other.tournament().run()
-    assert chips_of(hall.ledger) == chips_of(straight)
+    assert chips_of(hall.ledger) == chips_of(await played_straight(hall))
+
+
+async def test_an_answer_to_an_attempt_that_was_stopped_is_not_taken_for_the_next(hall: Hall) -> None:
+    """It comes when the same question is open again: a stray; the session is as if never stopped (E05)."""
+    held: list[Request] = []
+    asked_again: list[Request] = []
+
+    def hold_the_first(request: Request) -> Action | None:
+        if not held:
+            held.append(request)
+            tournament.stop()
+            return None
+        if request is held[0]:
+            return tuple(request.legal)[-1]
+        if not asked_again:
+            bot.answer(held[0])
+        asked_again.append(request)
+        return first_legal(request)
+
+    tournament = hall.tournament(sessions_at_once=1)
+    hall.bots(("a", "b", "c"))
+    bot = LinkedBot(hall.lobby.member("d"), hold_the_first)
+    assert await tournament.run() is TournamentState.STOPPED
+    assert [attempt.ending for attempt in hall.failed] == [AttemptEnd.OPERATOR_STOP]
+    assert await hall.tournament(sessions_at_once=1).run() is TournamentState.FINISHED
+    assert asked_again[0].session_id == held[0].session_id
+    assert asked_again[0].view == held[0].view
+    assert asked_again[0].request_id > held[0].request_id
+    assert hall.lobby.member("d").link.stray_counts == {RejectReason.LATE: 1}
+    assert [end.stray_counts for end in hall.ledger.ends.values()].count((0, 0, 0, 0)) == 7
+    assert play_digests(hall.ledger) == play_digests(await played_straight(hall))
 
 
 @pytest.mark.parametrize("ending", [AttemptEnd.FINISHED, AttemptEnd.BOTS_ABSENT])
@@ -271,6 +298,20 @@ async def test_a_tournament_with_nothing_open_is_finished_at_once(hall: Hall) ->
     await hall.tournament().run()
     assert await hall.tournament(join_ms=10**9).run() is TournamentState.FINISHED
     assert len(hall.ledger.recorded) == 8
+
+
+async def played_straight(hall: Hall) -> MemoryLedger:
+    """The ledger of the same tournament without an interruption."""
+    straight = MemoryLedger(round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2)))
+    other = Hall(hall.disk, straight, Lobby(SystemTime(), arena_version="0"))
+    other.bots()
+    await other.tournament().run()
+    return straight
+
+
+def play_digests(ledger: MemoryLedger) -> dict[tuple[int, int], str]:
+    """The digest of every replay without what may differ between two runs of the same play."""
+    return {place: end.play_sha256 for place, end in ledger.ends.items()}
 
 
 def chips_of(ledger: MemoryLedger) -> dict[tuple[int, int], list[tuple[str, int]]]:

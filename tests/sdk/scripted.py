@@ -69,10 +69,11 @@ def response(*messages: ArenaMessage) -> bot_pb2.PlayResponse:
     return bot_pb2.PlayResponse.FromString(wire.encode(messages))
 
 
-def start_of(session_id: str) -> SessionStart:
+def start_of(session_id: str, first_request_id: int = 1) -> SessionStart:
     """A session that begins."""
     labels = tuple([SeatLabel(f"bot{seat}", "1") for seat in range(3)])
-    return SessionStart(session_id, TAVERN, SessionOptions(players=3), labels, 0, ClockSettings(), bytes(32))
+    options, clock = SessionOptions(players=3), ClockSettings()
+    return SessionStart(session_id, TAVERN, options, labels, 0, clock, bytes(32), first_request_id)
 
 
 def request_of(session_id: str, request_id: int, time_left_ms: int | None = 1000) -> Request:

@@ -34,6 +34,8 @@ from kratzen.v1 import bot_pb2
 from tests.engine.playing import CASES, Case
 from tests.sdk.scripted import WELCOME, Diary, first_legal, rejection_of, request_of, response, start_of
 
+SPOILED = SessionOver("s1", AttemptEnd.ARENA_ERROR, (), (), ())
+
 
 class Silent(Bot):
     """The least that a bot can be."""
@@ -136,6 +138,48 @@ def test_a_session_that_is_offered_twice_is_one() -> None:
     conversation.take(response(WELCOME, start_of("s1"), request_of("s1", 1)), 0.0)
     assert said(conversation) == [("s1", 1)]
     assert diary.entries == ["started s1", "decide s1 1"]
+
+
+def test_a_session_that_is_played_again_counts_from_1_for_the_bot() -> None:
+    """Its requests are numbered on, on the link only: a bot that draws by their numbers draws the same."""
+    diary = Diary()
+    conversation = Conversation(diary, complain=deaf)
+    conversation.take(response(WELCOME, start_of("s1"), request_of("s1", 1)), 0.0)
+    assert said(conversation) == [("s1", 1)]
+    conversation.take(response(SPOILED), 0.0)
+    conversation.take(response(start_of("s1", 2), request_of("s1", 2)), 0.0)
+    assert said(conversation) == [("s1", 2)]
+    conversation.take(response(rejection_of("s1", 1, 2)), 0.0)
+    assert said(conversation) == []
+    conversation.take(response(rejection_of("s1", 2, 2)), 0.0)
+    assert said(conversation) == [("s1", 2)]
+    assert diary.entries == [
+        "started s1",
+        "decide s1 1",
+        "ended s1 arena_error",
+        "started s1",
+        "decide s1 1",
+        "rejected illegal 2",
+        "decide s1 1",
+    ]
+
+
+def test_another_attempt_that_began_unseen_is_another_session() -> None:
+    """A bot that was away meanwhile hears of the end of the one it knew."""
+    diary = Diary()
+    conversation = Conversation(diary, complain=deaf)
+    conversation.take(response(WELCOME, start_of("s1"), request_of("s1", 1)), 0.0)
+    conversation.opened()
+    conversation.take(response(WELCOME, start_of("s1", 2), request_of("s1", 2)), 0.0)
+    assert said(conversation) == [("s1", 2)]
+    assert diary.entries == ["started s1", "ended s1 unseen", "started s1", "decide s1 1"]
+
+
+def test_an_arena_that_names_no_first_request_means_the_first() -> None:
+    """The field is younger than the protocol."""
+    conversation = Conversation(Diary(), complain=deaf)
+    conversation.take(response(WELCOME, start_of("s1", 0), request_of("s1", 1)), 0.0)
+    assert said(conversation) == [("s1", 1)]
 
 
 def test_a_new_stream_brings_everything_that_is_open() -> None:

@@ -51,6 +51,8 @@ class Session:
         seat: the bot's own seat.
         clock: the clocks.
         commitment: SHA-256 over the nonce followed by the seed, 32 bytes.
+        first_request_id: the number of its first request on the link, which is above 1 when the session
+            is played again from its start; `Request.request_id` counts from 1 all the same.
     """
 
     session_id: str
@@ -60,6 +62,7 @@ class Session:
     seat: Seat
     clock: Clock
     commitment: bytes
+    first_request_id: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Request:
 
     Attributes:
         session_id: the session.
-        request_id: counts from 1 in each session.
+        request_id: counts from 1 in each session, and anew when one is played again from its start, so
+            that a bot that draws by it draws the same.
         view: what the seat may know, rules and options included.
         legal: the legal answers: iterate, count, or ask with `in`.
         time_left_ms: all the time for this decision when it arrived, bank included; None without clocks.

@@ -87,12 +87,20 @@ class Conversation:
         else:
             decided = self._bot.rejected(request, task.rejection)
         action, note = decided if isinstance(decided, tuple) else (decided, "")
-        return encode.answer_of(request.session_id, request.request_id, action, note)
+        return encode.answer_of(request.session_id, self._number_of(request), action, note)
+
+    def _number_of(self, request: Request) -> int:
+        """The number of a request on the link, where that of another attempt is another one."""
+        return request.request_id + self._sessions[request.session_id].first_request_id - 1
 
     def _begin(self, start: bot_pb2.SessionStart) -> None:
-        if start.session_id in self._sessions:
-            return
         session = decode.session_from(start)
+        known = self._sessions.get(session.session_id)
+        if known is not None:
+            if known.first_request_id == session.first_request_id:
+                return
+            # What was known ended while there was no stream, and is played again from its start.
+            self._forget(known)
         self._sessions[session.session_id] = session
         self._bot.session_started(session)
 
@@ -110,7 +118,7 @@ class Conversation:
             f"answer rejected ({rejection.reason}): {rejection.detail}"
         )
         asked = self._asked.get(rejected.session_id)
-        if rejection.tries_left == 0 or asked is None or asked.request_id != rejected.request_id:
+        if rejection.tries_left == 0 or asked is None or self._number_of(asked) != rejected.request_id:
             return
         left_ms = rejection.time_left_ms
         deadline_s = None if left_ms is None else now_s + left_ms / MS_PER_SECOND
@@ -125,9 +133,14 @@ class Conversation:
 
     def _forget_all_but(self, offered: set[str]) -> None:
         """Sessions that are not offered on a new stream ended while there was none."""
-        for session_id in [known for known in self._sessions if known not in offered]:
-            self._drop(session_id)
-            self._bot.session_ended(self._sessions.pop(session_id), None)
+        for session in [known for known in self._sessions.values() if known.session_id not in offered]:
+            self._forget(session)
+
+    def _forget(self, session: Session) -> None:
+        """A session ended unseen."""
+        self._drop(session.session_id)
+        del self._sessions[session.session_id]
+        self._bot.session_ended(session, None)
 
     def _drop(self, session_id: str) -> None:
         self._asked.pop(session_id, None)

@@ -71,7 +71,7 @@ def request_from(request: bot_pb2.Request, session: Session, now_s: float) -> Re
     time_left_ms = request.time_left_ms if request.HasField("time_left_ms") else None
     return Request(
         session_id=request.session_id,
-        request_id=request.request_id,
+        request_id=request.request_id - session.first_request_id + 1,
         view=view_from(request.view, session.ruleset, session.options),
         legal=legal_from(request.legal),
         time_left_ms=time_left_ms,
@@ -289,6 +289,7 @@ def session_from(start: bot_pb2.SessionStart) -> Session:
         seat=start.seat,
         clock=_clock(start.clock),
         commitment=start.commitment,
+        first_request_id=start.first_request_id or 1,
     )
 
 

@@ -490,7 +490,9 @@ Global___SeatLabel: _TypeAlias = SeatLabel  # noqa: Y015
 
 @_typing.final
 class SessionStart(_message.Message):
-    """A session begins. The same session may be offered again: that is not another one."""
+    """A session begins. The same session may be offered again: that is not another one. When the arena
+    failed or was stopped it ends without a result and is played again from its start, under the same id.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -501,12 +503,18 @@ class SessionStart(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     CLOCK_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
+    FIRST_REQUEST_ID_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """The id of the session: opaque, the same on every stream."""
     seat: _builtins.int
     """The bot's own seat."""
     commitment: _builtins.bytes
     """SHA-256 over the nonce followed by the seed of the session, 32 bytes. SeedReveal opens it."""
+    first_request_id: _builtins.int
+    """The number of its first request: 1, or more when the session is played again from its start. Its
+    requests are then numbered on from those of the attempt before, so that an answer to one of those
+    is never taken for an answer to one of these. Absent means 1.
+    """
     @_builtins.property
     def ruleset(self) -> _game_pb2.Ruleset:
         """The rules, every option spelled out."""
@@ -533,10 +541,11 @@ class SessionStart(_message.Message):
         seat: _builtins.int = ...,
         clock: Global___Clock | None = ...,
         commitment: _builtins.bytes = ...,
+        first_request_id: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "options", b"options", "ruleset", b"ruleset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "commitment", b"commitment", "options", b"options", "ruleset", b"ruleset", "seat", b"seat", "seats", b"seats", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "commitment", b"commitment", "first_request_id", b"first_request_id", "options", b"options", "ruleset", b"ruleset", "seat", b"seat", "seats", b"seats", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -632,8 +641,8 @@ class Request(_message.Message):
     session_id: _builtins.str
     """The session."""
     request_id: _builtins.int
-    """The number of the request, from 1 in each session for each seat. A request that is sent again
-    keeps it.
+    """The number of the request, from 1 in each session for each seat, without gaps. A request that is
+    sent again keeps it. A session that is played again counts on, from its first_request_id.
     """
     seat: _builtins.int
     """The seat that is asked: the bot's own."""
