@@ -5,7 +5,7 @@ it carries what a link reports to whoever waits for it. It knows asyncio, not gR
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import assert_never
 
@@ -334,6 +334,15 @@ class Lobby:
         """End every stream that is up."""
         for member in self._members.values():
             member.close(reason, detail)
+
+    async def wait_for_one(self, names: Collection[str]) -> None:
+        """Wait until one of these bots is there or gone."""
+        waits = [asyncio.create_task(self.member(name).there.wait()) for name in names]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     async def wait_for(self, names: Iterable[str], timeout_s: float) -> tuple[str, ...]:
         """Wait until all these bots are there or gone, at most `timeout_s` seconds; the absent ones."""

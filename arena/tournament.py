@@ -7,11 +7,11 @@ call of the ledger waits for a disk and is made on a thread of its own.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
@@ -21,6 +21,7 @@ from arena.faults import FaultCause
 from arena.ledger import Attempt, Ledger, SlotEntry, TournamentState
 from arena.lobby import Lobby, Member
 from arena.messages import SeedReveal
+from arena.offers import Moment, Offers
 from arena.record import SeatInfo, SessionHeader
 from arena.referee import Referee
 from arena.results import AttemptEnd, SessionResult, SlotState
@@ -31,6 +32,9 @@ from engine.rules import Ruleset, SessionOptions
 log = structlog.get_logger()
 
 T = TypeVar("T")
+
+US_PER_MS: Final = 1000
+US_PER_SECOND: Final = 1_000_000
 
 STOP_GRACE_S = 3.0
 """What the sessions in flight get to end by themselves after a stop."""
@@ -111,6 +115,10 @@ class Tournament:
         self._digests = digests
         self._stop_grace_s = stop_grace_s
         self._open: list[SlotEntry] = []
+        self._offers = Offers(terms.clock.join_ms * US_PER_MS)
+        """Those of the open slots that lack bots which were never there."""
+        self._names: frozenset[str] = frozenset()
+        """Who was to play when the run began."""
         self._left_in_block: Counter[int] = Counter()
         """Slots of each block that are still open or being played."""
         self._sessions_in_block: Counter[int] = Counter()
@@ -154,11 +162,12 @@ class Tournament:
         for slot in self._open:
             self._left_in_block[slot.block] += 1
             self._attempts[slot.block, slot.session] = slot.attempts
+        self._names = frozenset([name for slot in self._open for name in slot.seating])
         await self._keep(lambda: self._ledger.set_state(TournamentState.RUNNING))
-        offered_us = self._clockwork.time.now_us()
+        offered = self._now()
         await self._gather_bots()
         try:
-            await self._hand_out(offered_us)
+            await self._hand_out(offered)
         finally:
             await self._wind_up()
         state = TournamentState.STOPPED if self._open else TournamentState.FINISHED
@@ -169,40 +178,86 @@ class Tournament:
 
     async def _gather_bots(self) -> None:
         """Give every bot the join limit to be there, so that its capacity is known."""
-        names = {name for slot in self._open for name in slot.seating}
-        gathering = asyncio.create_task(self._lobby.wait_for(names, self._terms.clock.join_ms / 1000))
+        limit_s = self._terms.clock.join_ms / 1000
+        gathering = asyncio.create_task(self._lobby.wait_for(self._names, limit_s))
         stopped = asyncio.create_task(self._stopping.wait())
         tasks: set[asyncio.Task[Any]] = {gathering, stopped}
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
 
-    async def _hand_out(self, offered_us: int) -> None:
+    async def _hand_out(self, offered: Moment) -> None:
         """Keep sessions going; the first of them were offered when their bots were awaited."""
         stopped: asyncio.Task[Any] = asyncio.create_task(self._stopping.wait())
         try:
             while not self._stopping.is_set() and (self._open or self._running):
-                self._start_sessions(offered_us)
-                await asyncio.wait({*self._running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                unseen = self._unseen()
+                self._offers.renew(self._open, unseen, offered)
+                self._start_sessions(offered.at_us)
+                if not await self._end_offers():
+                    await self._wait_for_change(stopped, unseen)
                 self._collect()
-                offered_us = self._clockwork.time.now_us()
+                offered = self._now()
         finally:
             stopped.cancel()
+
+    def _unseen(self) -> frozenset[str]:
+        """Who was never there and may still come."""
+        members = [self._lobby.member(name) for name in self._names]
+        return frozenset([bot.name for bot in members if bot.hello is None and bot.gone is None])
 
     def _start_sessions(self, offered_us: int) -> None:
         """Start as many open slots as there are places at once, in order, where every bot has room.
 
         Their bots have the join limit from `offered_us` on.
         """
+        now_us = self._clockwork.time.now_us()
         for slot in tuple(self._open):
             if len(self._running) >= self._places():
                 return
+            if self._offers.hold(slot, now_us):
+                continue
             # With nothing running a slot is started whoever lacks room: its attempt says who is absent.
             if self._running and not all(self._has_room(name) for name in slot.seating):
                 continue
             self._open.remove(slot)
             self._seated.update(slot.seating)
             self._running[asyncio.create_task(self._attempt(slot, offered_us))] = slot
+
+    async def _end_offers(self) -> bool:
+        """Record the attempts that came to nothing since two bots never came, until there is else to do.
+
+        Returns:
+            Whether there was one, so that its slot is open again or void.
+        """
+        ended = False
+        for slot, offer in self._offers.failed(self._clockwork.time.now_us()):
+            if self._stopping.is_set() or any(task.done() for task in self._running):
+                break
+            if not self._withdrawn.isdisjoint(slot.seating):
+                continue
+            self._offers.withdraw(slot)
+            self._open.remove(slot)
+            self._attempts[slot.block, slot.session] += 1
+            await self._record_failed(
+                slot, AttemptEnd.BOTS_ABSENT, _not_there(offer.missing), offer.since.utc
+            )
+            ended = True
+        return ended
+
+    async def _wait_for_change(self, stopped: asyncio.Task[Any], unseen: frozenset[str]) -> None:
+        """Wait until a session is over, an unseen bot comes, an offer's time is over, or the stop."""
+        left_us = self._offers.left_us(self._clockwork.time.now_us())
+        arrival = asyncio.create_task(self._lobby.wait_for_one(unseen)) if unseen else stopped
+        try:
+            await asyncio.wait(
+                {*self._running, stopped, arrival},
+                timeout=None if left_us is None else left_us / US_PER_SECOND,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            if arrival is not stopped:
+                arrival.cancel()
 
     def _places(self) -> int:
         """How many sessions may run side by side now: half of them while the arena itself is late."""
@@ -244,10 +299,10 @@ class Tournament:
         runner: SessionRunner | None = None
         played: Played | None = None
         try:
-            absent = await self._lobby.wait_for(slot.seating, self._join_left_s(offered_us))
+            absent = await self._wait_for_bots(slot, offered_us)
             missing = [name for name in absent if self._lobby.member(name).gone is None]
             if len(missing) > 1:
-                ending, why = AttemptEnd.BOTS_ABSENT, f"not there: {', '.join(missing)}"
+                ending, why = AttemptEnd.BOTS_ABSENT, _not_there(missing)
             else:
                 runner, referee = await self._sit_down(slot, started_at)
                 self._forfeit_absent(slot, referee, absent)
@@ -269,10 +324,15 @@ class Tournament:
             runner.close(ending)
         await self._record_failed(slot, ending, why, started_at)
 
-    def _join_left_s(self, offered_us: int) -> float:
-        """What is left of the join limit, in seconds, for a session that was offered at that time."""
-        waited_us = self._clockwork.time.now_us() - offered_us
-        return max(0, self._terms.clock.join_ms / 1000 - waited_us / 1_000_000)
+    async def _wait_for_bots(self, slot: SlotEntry, offered_us: int) -> tuple[str, ...]:
+        """Give the bots of a slot what is left of the join limit; who is not there at its end.
+
+        A bot that was never there is not waited for: it had its time before the slot was started.
+        """
+        left_us = self._terms.clock.join_ms * US_PER_MS - (self._clockwork.time.now_us() - offered_us)
+        seen = [name for name in slot.seating if self._lobby.member(name).hello is not None]
+        await self._lobby.wait_for(seen, max(0, left_us) / US_PER_SECOND)
+        return tuple([name for name in slot.seating if not self._lobby.member(name).is_there])
 
     async def _sit_down(self, slot: SlotEntry, started_at: str) -> tuple[SessionRunner, Referee]:
         terms, members = self._terms, [self._lobby.member(name) for name in slot.seating]
@@ -377,3 +437,12 @@ class Tournament:
     async def _keep(self, write: Callable[[], T]) -> T:
         """Call the ledger on the disk's thread."""
         return await asyncio.get_running_loop().run_in_executor(self._disk, write)
+
+    def _now(self) -> Moment:
+        time = self._clockwork.time
+        return Moment(time.now_us(), time.utc_text())
+
+
+def _not_there(names: Sequence[str]) -> str:
+    """Why an attempt ended `bots_absent`, for people."""
+    return f"not there: {', '.join(names)}"

@@ -29,7 +29,7 @@ LAYERS: Final = (
     ("pure", "arena", "referee link wire frame settings"),
     ("pure", "arena", "replay replay_lines replay_reading replay_verify replay_text"),
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
-    ("small", "arena", "config sections seats messages commitment text ledger tally pace status"),
+    ("small", "arena", "config sections seats messages commitment text ledger tally pace status offers"),
     ("small", "arena", "door refusals address"),
     ("session", "engine", "session view imagine notation fallback"),
     ("deal", "engine", "deal"),

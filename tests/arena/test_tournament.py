@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -39,6 +39,7 @@ class Hall:
     finished: list[SessionResult] = field(default_factory=list)
     failed: list[Attempt] = field(default_factory=list)
     withdrawals: list[tuple[str, int]] = field(default_factory=list)
+    on_failed: Callable[[], None] = lambda: None
 
     def session_finished(self, result: SessionResult) -> None:
         """Watch."""
@@ -48,6 +49,7 @@ class Hall:
         """Watch."""
         del state
         self.failed.append(attempt)
+        self.on_failed()
 
     def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
         """Watch."""
@@ -142,6 +144,57 @@ async def test_two_absent_bots_are_nobodys_loss(hall: Hall) -> None:
     assert hall.ledger.recorded == []
     assert list(hall.ledger.attempt_ends.values()) == [[AttemptEnd.BOTS_ABSENT] * 3] * 8
     assert hall.states() == {SlotState.VOID: 8}
+
+
+async def test_sessions_that_lack_bots_which_never_came_wait_together(hall: Hall) -> None:
+    """Every slot has its first attempt before one has its second: three join limits in all."""
+    hall.bots(("a", "b"))
+    await hall.tournament(join_ms=1, sessions_at_once=1).run()
+    assert [attempt.attempt for attempt in hall.failed] == [1] * 8 + [2] * 8 + [3] * 8
+    assert {attempt.why for attempt in hall.failed} == {"not there: c, d", "not there: d, c"}
+    assert hall.states() == {SlotState.VOID: 8}
+
+
+async def test_bots_that_come_late_are_played_with_and_not_charged(hall: Hall) -> None:
+    """They come after the first attempts were over; each plays no more at once than it says (E13)."""
+    hall.bots(("a", "b"))
+    late: dict[str, LinkedBot] = {}
+
+    def come_at_the_eighth() -> None:
+        if len(hall.failed) == 8:
+            late.update(hall.bots(("c", "d"), max_sessions=1))
+
+    hall.on_failed = come_at_the_eighth
+    assert await hall.tournament(join_ms=1).run() is TournamentState.FINISHED
+    assert list(hall.ledger.attempt_ends.values()) == [[AttemptEnd.BOTS_ABSENT, AttemptEnd.FINISHED]] * 8
+    assert not [seat for result in hall.ledger.recorded for seat in result.seats if seat.faults]
+    assert [bot.most_at_once for bot in late.values()] == [1, 1]
+
+
+async def test_a_bot_that_goes_away_has_the_limit_of_each_offer(hall: Hall) -> None:
+    """Who was there before is waited for, though somebody else never was: an outage voids no schedule."""
+    bots = hall.bots(("a", "b", "c"))
+    bots["c"].vanish()
+
+    def come_back() -> None:
+        if len(hall.failed) == 1:
+            bots["c"].come_back()
+
+    hall.on_failed = come_back
+    await hall.tournament(join_ms=1, sessions_at_once=1).run()
+    assert len(hall.failed) == 1
+    assert len(hall.ledger.recorded) == ABSENCES_TO_WITHDRAW
+    assert hall.withdrawals == [("d", 5)]
+
+
+async def test_the_first_of_several_bots_that_comes_is_noticed() -> None:
+    """Nobody else is waited for."""
+    lobby = Lobby(SystemTime(), arena_version="0")
+    wait = asyncio.create_task(lobby.wait_for_one({"a", "b"}))
+    await asyncio.sleep(0)
+    assert not wait.done()
+    LinkedBot(lobby.member("b"))
+    await wait
 
 
 async def test_a_session_that_the_arena_spoils_is_played_again(hall: Hall) -> None:
