@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.config import BotEntry, TournamentFile, read_tournament, tournament_values
-from arena.ledger import TournamentFacts, TournamentState
+from arena.ledger import BotEnd, TournamentFacts, TournamentState
 from arena.schedule import FORMATS, tournament_seed
 from arena.sections import ConfigError
 from arena.status import BotStanding, TournamentStatus
@@ -72,6 +72,7 @@ class Account:
         tally: the sums so far.
         withdrawn: bots that no longer take part, and why.
         seen: version and build digest of the bots as they were first seen.
+        bot_ends: how bots that the arena started ended so far, in order.
     """
 
     facts: TournamentFacts
@@ -79,6 +80,7 @@ class Account:
     tally: Tally
     withdrawn: dict[str, str]
     seen: Mapping[str, tuple[str, str]]
+    bot_ends: tuple[BotEnd, ...]
 
     @property
     def local_bots(self) -> tuple[BotEntry, ...]:
@@ -90,6 +92,10 @@ class Account:
         """Their names."""
         return frozenset([bot.name for bot in self.local_bots])
 
+    def number_of(self, bot: str) -> int:
+        """The number of a bot in the tournament's file, from 1."""
+        return [entry.name for entry in self.file.bots].index(bot) + 1
+
     @classmethod
     def of(cls, store: StoreReader) -> "Account":
         """Read it out of a store, which takes a while."""
@@ -100,6 +106,7 @@ class Account:
             tally=Tally(store.slot_counts(), store.results()),
             withdrawn={bot.bot: bot.withdrawn for bot in bots if bot.withdrawn is not None},
             seen={bot.bot: (bot.version, bot.build_digest or "") for bot in bots if bot.version is not None},
+            bot_ends=store.bot_ends(),
         )
 
     def status(

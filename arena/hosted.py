@@ -17,8 +17,8 @@ from arena.auth import TokenRing
 from arena.bot_command import CommandError, absolute_words, command_digest
 from arena.clock import MS_PER_SECOND
 from arena.config import BotEntry, Sandbox
-from arena.launcher import BotStart, Launcher, LaunchError
-from arena.ledger import Attempt, TournamentState
+from arena.launcher import BotStart, ExitKind, ExitReport, Launcher, LaunchError, log_name
+from arena.ledger import Attempt, BotEnd, TournamentState
 from arena.lobby import Lobby
 from arena.local_bots import GivenUp, LocalBots
 from arena.messages import GoodbyeReason
@@ -154,6 +154,7 @@ class HostedTournament:
         self.watcher: Watcher | None = None
         self._store = store
         self._entry = entry
+        self._store = store
         self._premises = premises
         self._state = TournamentState.RUNNING
         self._tournament = Tournament(
@@ -166,8 +167,15 @@ class HostedTournament:
             digests=digests,
             stop_grace_s=premises.stop_grace_s,
         )
-        launcher = Launcher(log_folder=entry.folder / "logs", tournament_folder=entry.bot_folder)
-        self._bots = LocalBots(launcher, premises.lobby, self._given_up)
+        logs = entry.folder / "logs"
+        launcher = Launcher(log_folder=logs, tournament_folder=entry.bot_folder)
+        self._bots = LocalBots(
+            launcher,
+            premises.lobby,
+            self._given_up,
+            keep_end=self._keep_end,
+            before=_ends_so_far(account, logs),
+        )
 
     @property
     def bot_names(self) -> frozenset[str]:
@@ -181,7 +189,7 @@ class HostedTournament:
 
     @property
     def restart_remarks(self) -> tuple[str, ...]:
-        """What became of bots that had to be started again, a sentence each."""
+        """What became of bots that had to be started again since the tournament began, a sentence each."""
         return tuple(
             [
                 f"bot {name} ended {len(reports)} times, last: {reports[-1].sentence}"
@@ -303,13 +311,18 @@ class HostedTournament:
         assert bot.command is not None
         dial = self._premises.dial
         return BotStart(
-            number=self.account.file.bots.index(bot) + 1,
+            number=self.account.number_of(bot.name),
             name=bot.name,
             words=absolute_words(bot.command, self._entry.bot_folder),
             address=dial.socket if bot.sandbox is Sandbox.BWRAP else dial.address,
             token=self._premises.tokens.issue(bot.name),
             sandbox=bot.sandbox,
         )
+
+    async def _keep_end(self, bot: str, report: ExitReport) -> None:
+        end = BotEnd(bot=bot, kind=report.kind, sentence=report.sentence)
+        at = self._premises.clockwork.time.utc_text()
+        await self._premises.keep(lambda: self._store.record_bot_end(end, at))
 
     def _given_up(self, bot: GivenUp) -> None:
         if not bot.was_there and self.broken_bot is None:
@@ -332,6 +345,16 @@ class HostedTournament:
                 lobby.forget(bot.name)
             else:
                 lobby.member(bot.name).unpin()
+
+
+def _ends_so_far(account: Account, logs: Path) -> dict[str, list[ExitReport]]:
+    """How the bots that are started here ended in earlier runs, by bot."""
+    reports: dict[str, list[ExitReport]] = {}
+    for end in account.bot_ends:
+        log = logs / log_name(account.number_of(end.bot), end.bot)
+        report = ExitReport(kind=ExitKind(end.kind), sentence=end.sentence, log=log)
+        reports.setdefault(end.bot, []).append(report)
+    return reports
 
 
 def _terms(account: Account) -> Terms:

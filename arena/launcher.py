@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -127,15 +127,22 @@ class ExitReport:
 class Restarts:
     """How often one bot was started again in one tournament, and why; decides whether it may be again."""
 
-    def __init__(self, limit: int = MAX_RESTARTS, *, already: int = 0) -> None:
-        """`already` restarts were made before, by an arena that this one carries on for."""
-        self._left = max(0, limit - already)
+    def __init__(self, limit: int = MAX_RESTARTS, *, before: Iterable[ExitReport] = ()) -> None:
+        """`before` are the bot's ends in earlier runs of the tournament, in order."""
+        self._left = limit
         self._reports: list[ExitReport] = []
+        for report in before:
+            self.again(report)
 
     @property
     def reports(self) -> tuple[ExitReport, ...]:
         """Every end of the bot that was not the arena's wish, in order."""
         return tuple(self._reports)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the bot has ended more often than it may be started again."""
+        return self._left < 0
 
     def again(self, report: ExitReport) -> bool:
         """Take note of an end; whether the bot is to be started again.

@@ -64,6 +64,21 @@ class BotEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BotEnd:
+    """An end of a bot's process that the arena, which had started it, did not wish.
+
+    Attributes:
+        bot: its name.
+        kind: why it ended, one of `launcher.ExitKind`.
+        sentence: the same for people, as the end of a sentence that begins with the bot's name.
+    """
+
+    bot: str
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SlotEntry:
     """A slot of the schedule and what became of it.
 

@@ -117,6 +117,8 @@ class Tournament:
         self._open: list[SlotEntry] = []
         self._offers = Offers(terms.clock.join_ms * US_PER_MS)
         """Those of the open slots that lack bots which were never there."""
+        self._known: dict[str, tuple[str, str]] = {}
+        """Version and build digest of the bots that were seen before the run began."""
         self._names: frozenset[str] = frozenset()
         """Who was to play when the run began."""
         self._left_in_block: Counter[int] = Counter()
@@ -162,6 +164,8 @@ class Tournament:
         for slot in self._open:
             self._left_in_block[slot.block] += 1
             self._attempts[slot.block, slot.session] = slot.attempts
+        seen = [bot for bot in await self._keep(self._ledger.bots) if bot.version is not None]
+        self._known = {bot.bot: (bot.version or "", bot.build_digest or "") for bot in seen}
         self._names = frozenset([name for slot in self._open for name in slot.seating])
         await self._keep(lambda: self._ledger.set_state(TournamentState.RUNNING))
         offered = self._now()
@@ -361,7 +365,8 @@ class Tournament:
         """What a bot is; the tournament keeps to what it saw of it first."""
         hello = member.hello
         if hello is None:
-            return SeatInfo(member.name, "", self._digests.get(member.name, ""))
+            version, digest = self._known.get(member.name, ("", ""))
+            return SeatInfo(member.name, version, self._digests.get(member.name, digest))
         digest = self._digests.get(member.name, hello.build_digest)
         seen = await self._keep(lambda: self._ledger.see_bot(member.name, hello.bot_version, digest))
         version = hello.bot_version if seen.version is None else seen.version

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table, fu
 
 from arena.faults import Fault, FaultCause
 from arena.frame import FrameError, unpack_frame
-from arena.ledger import AttemptEntry, BotEntry, SlotEntry, TournamentFacts, TournamentState
+from arena.ledger import AttemptEntry, BotEnd, BotEntry, SlotEntry, TournamentFacts, TournamentState
 from arena.ratings import NEW, Rating, RatingStep
 from arena.results import (
     AttemptEnd,
@@ -108,8 +108,8 @@ class StoreReader:
     def check_format(self) -> None:
         """Raise StoreError when the store is empty, of a newer format or no store at all."""
         with self._connection() as connection:
-            found = connection.execute(select(schema.tournament.c.format)).scalar()
-        if found is None:
+            found = _format(connection)
+        if found == 0:
             raise StoreError(f"the store in {self.folder} is empty: its tournament was never begun")
         if found > schema.STORE_FORMAT:
             raise StoreError(
@@ -137,6 +137,15 @@ class StoreReader:
         """The bots in the order in which they were entered."""
         with self._connection() as connection:
             return _bots(connection)
+
+    def bot_ends(self) -> tuple[BotEnd, ...]:
+        """Every end of a bot that was to be started again, or would have been, by bot and in order."""
+        table = schema.bot_ends
+        with self._connection() as connection:
+            if _format(connection) < schema.FORMAT_WITH_BOT_ENDS:
+                return ()
+            rows = connection.execute(select(table).order_by(table.c.bot, table.c.number)).all()
+        return tuple([BotEnd(bot=row.bot, kind=row.kind, sentence=row.sentence) for row in rows])
 
     def slots(self) -> tuple[SlotEntry, ...]:
         """The whole schedule in order."""
@@ -336,6 +345,11 @@ def latest_ratings(connection: Connection) -> dict[str, Rating]:
     query = select(table).join(last, (table.c.bot == last.c.bot) & (table.c.block == last.c.block))
     rated = {row.bot: Rating(row.mu, row.sigma) for row in connection.execute(query)}
     return {entry.bot: rated.get(entry.bot, NEW) for entry in _bots(connection)}
+
+
+def _format(connection: Connection) -> int:
+    """The format of the store, 0 for one that is empty."""
+    return connection.execute(select(schema.tournament.c.format)).scalar() or 0
 
 
 def _bots(connection: Connection) -> tuple[BotEntry, ...]:

@@ -25,8 +25,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-STORE_FORMAT: Final = 1
+STORE_FORMAT: Final = 2
 """The version of these tables; a store says which one it has."""
+
+FORMAT_WITH_BOT_ENDS: Final = 2
+"""The first with the table `bot_ends`, which is made when an older store is opened to be written."""
 
 metadata: Final = MetaData()
 
@@ -53,6 +56,16 @@ bots: Final = Table(
     Column("version", Text),
     Column("build_digest", Text),
     Column("withdrawn", Text),
+)
+
+bot_ends: Final = Table(
+    "bot_ends",
+    metadata,
+    Column("bot", Text, ForeignKey(bots.c.bot), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("sentence", Text, nullable=False),
+    Column("ended_at_us", BigInteger, nullable=False),
 )
 
 blocks: Final = Table(

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, func, select, update
 
 from arena.clock import US_PER_SECOND
 from arena.frame import pack_frame
-from arena.ledger import Attempt, BotEntry, TournamentState
+from arena.ledger import Attempt, BotEnd, BotEntry, TournamentState
 from arena.ratings import next_step
 from arena.replay import parse_ends
 from arena.results import AttemptEnd, SessionResult, SlotState, block_result, slot_state
@@ -127,6 +127,7 @@ class Store(StoreReader):
         store = cls(folder, engine, take_lock(folder, LOCK_NAME))
         try:
             store.check_format()
+            store._upgrade()
             store._mend()
         except BaseException:
             store.close()
@@ -157,6 +158,21 @@ class Store(StoreReader):
                 .values(version=version, build_digest=build_digest)
             )
             return bot_entry(connection.execute(select(table).where(table.c.bot == bot)).one())
+
+    def record_bot_end(self, end: BotEnd, ended_at: str) -> None:
+        """Record an end of a bot that the arena had started; `ended_at` is UTC, ISO 8601."""
+        table = schema.bot_ends
+        with self._connection() as connection:
+            before = connection.execute(select(func.count()).where(table.c.bot == end.bot)).scalar_one()
+            connection.execute(
+                table.insert().values(
+                    bot=end.bot,
+                    number=before + 1,
+                    kind=end.kind,
+                    sentence=end.sentence,
+                    ended_at_us=utc_us(ended_at),
+                )
+            )
 
     def record_session(self, result: SessionResult, replay: bytes) -> bool:
         """Record a finished session with its replay, close its block if it was the last.
@@ -264,6 +280,14 @@ class Store(StoreReader):
                     for slot in block.slots
                 ],
             )
+
+    def _upgrade(self) -> None:
+        """Make the tables that a store of an older format lacks."""
+        table = schema.tournament
+        with self._connection() as connection:
+            if connection.execute(select(table.c.format)).scalar_one() < schema.STORE_FORMAT:
+                schema.metadata.create_all(connection)
+                connection.execute(update(table).values(format=schema.STORE_FORMAT))
 
     def _mend(self) -> None:
         """Put aside what lies beyond the last frame that counts in each part."""

@@ -21,7 +21,7 @@ from arena.messages import (
     SessionStart,
 )
 from arena.ratings import Rating
-from arena.record import ReplayEnd
+from arena.record import ReplayEnd, SessionHeader
 from arena.replay import parse_ends
 from arena.results import AttemptEnd, BlockResult, SessionResult, SlotState, slot_state
 from arena.schedule import Block
@@ -129,10 +129,12 @@ class MemoryLedger:
     def __init__(self, blocks: Iterable[Block]) -> None:
         self.attempt_ends: dict[tuple[int, int], list[AttemptEnd]] = {}
         self.recorded: list[SessionResult] = []
+        self.headers: dict[tuple[int, int], SessionHeader] = {}
         self.ends: dict[tuple[int, int], ReplayEnd] = {}
-        """The last lines of the replays."""
+        """The first and the last lines of the replays."""
         self.states: list[TournamentState] = []
         self.withdrawn: dict[str, str] = {}
+        self.seen: tuple[BotEntry, ...] = ()
         self.fail_next: Exception | None = None
         self.before_writing: Callable[[], None] = lambda: None
         self._slots = {(slot.block, slot.session): slot.seating for block in blocks for slot in block.slots}
@@ -163,8 +165,8 @@ class MemoryLedger:
         if self.fail_next is not None:
             error, self.fail_next = self.fail_next, None
             raise error
-        _, end = parse_ends(replay)
-        self.ends[result.block, result.session] = end
+        place = (result.block, result.session)
+        self.headers[place], self.ends[place] = parse_ends(replay)
         self.attempt_ends.setdefault((result.block, result.session), []).append(AttemptEnd.FINISHED)
         self.recorded.append(result)
         return True
@@ -208,8 +210,8 @@ class MemoryLedger:
         raise AssertionError
 
     def bots(self) -> tuple[BotEntry, ...]:
-        """Not asked for by a tournament."""
-        raise AssertionError
+        """Who was seen before."""
+        return self.seen
 
 
 def reveals(bot: LinkedBot) -> list[SeedReveal]:

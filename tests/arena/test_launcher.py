@@ -527,9 +527,11 @@ def test_a_bot_that_cannot_start_is_not_tried_again() -> None:
 
 def test_restarts_count_over_a_resumed_tournament() -> None:
     """Restarts made before a tournament was resumed count."""
-    restarts = Restarts(already=2)
-    assert [restarts.again(a_report(ExitKind.EXITED)) for _ in range(2)] == [True, False]
-    assert not Restarts(already=9).again(a_report(ExitKind.EXITED))
+    exited, not_started = a_report(ExitKind.EXITED), a_report(ExitKind.NOT_STARTED)
+    restarts = Restarts(before=[exited, not_started, exited])
+    assert restarts.reports == (exited, not_started, exited)
+    assert [restarts.again(exited) for _ in range(2)] == [True, False]
+    assert [Restarts(before=[exited] * count).is_used_up for count in (0, 3, 4)] == [False, False, True]
 
 
 def test_log_names_sort_like_the_bots() -> None:

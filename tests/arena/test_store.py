@@ -17,7 +17,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from arena.faults import FaultCause
 from arena.frame import pack_frame
-from arena.ledger import Attempt, Ledger, TournamentState
+from arena.ledger import Attempt, BotEnd, Ledger, TournamentState
 from arena.ratings import NEW, fold
 from arena.results import AttemptEnd, SessionResult, SlotState, block_result
 from arena.schedule import Block, Plan, Slot, round_robin
@@ -722,13 +722,47 @@ def test_what_is_no_store_is_one_sentence(tmp_path: Path, kind: type[StoreReader
         assert "\n" not in str(caught.value)
 
 
+def test_ends_of_bots_are_kept_in_order(tmp_path: Path) -> None:
+    """Each bot's own, over any number of runs, the same one again too."""
+    ends = [
+        BotEnd(bot=bot, kind="exited", sentence=f"exited with code {code}")
+        for bot, code in (("berta", 1), ("anna", 1), ("berta", 1), ("berta", 2))
+    ]
+    with create(tmp_path) as store:
+        for end in ends[:2]:
+            store.record_bot_end(end, CREATED_AT)
+    with Store.open(tmp_path) as store:
+        for end in ends[2:]:
+            store.record_bot_end(end, CREATED_AT)
+    with StoreReader.open(tmp_path) as reader:
+        assert reader.bot_ends() == (ends[1], ends[0], ends[2], ends[3])
+
+
+def test_a_store_of_the_first_format_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    """It knows of no ends of bots; once it is opened to be written it keeps them."""
+    create(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection:
+        connection.execute("DROP TABLE bot_ends")
+        connection.execute("UPDATE tournament SET format = 1")
+        connection.commit()
+    with StoreReader.open(tmp_path) as reader:
+        assert reader.bot_ends() == ()
+    end = BotEnd(bot="anna", kind="exited", sentence="exited with code 1")
+    with Store.open(tmp_path) as store:
+        assert store.bot_ends() == ()
+        store.record_bot_end(end, CREATED_AT)
+        record(store, SLOTS[0])
+    with StoreReader.open(tmp_path) as reader:
+        assert (reader.bot_ends(), len(reader.results())) == ((end,), 1)
+
+
 @pytest.mark.parametrize("kind", [Store, StoreReader])
 def test_newer_store_is_one_sentence(full: Path, kind: type[StoreReader]) -> None:
     """A store of a newer program is refused in one line that names both formats."""
     with closing(sqlite3.connect(full / "store.sqlite")) as connection:
         connection.execute("UPDATE tournament SET format = 9")
         connection.commit()
-    with pytest.raises(StoreError, match="is of format 9, and this program reads up to format 1"):
+    with pytest.raises(StoreError, match="is of format 9, and this program reads up to format 2"):
         kind.open(full)
 
 

@@ -12,9 +12,10 @@ from arena.clock import ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.lag import BEAT_US, LATE_US, Heartbeat
-from arena.ledger import Attempt, TournamentState
+from arena.ledger import Attempt, BotEntry, TournamentState
 from arena.lobby import Lobby
 from arena.messages import RejectReason, Request, SessionOver, SessionStart
+from arena.record import SeatInfo
 from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
 from arena.runner import Clockwork
 from arena.schedule import Plan, round_robin
@@ -217,6 +218,16 @@ async def test_a_bot_that_has_gone_for_good_forfeits_at_once_as_exited(hall: Hal
     }
     assert causes == {FaultCause.EXITED}
     assert hall.states() == {SlotState.FINISHED: 8}
+
+
+async def test_a_bot_that_is_gone_in_a_later_run_is_named_as_it_was_seen(hall: Hall) -> None:
+    """Its seat has the version and the build of the run before: the replay does not tell of the restart."""
+    hall.bots(("a", "b", "c"))
+    hall.ledger.seen = (BotEntry(bot="d", version="1", build_digest="abc", withdrawn=None),)
+    hall.lobby.member("d").leave_for_good(Gone(FaultCause.EXITED, "exited with code 1"))
+    await hall.tournament(join_ms=10**9).run()
+    seats = {seat for header in hall.ledger.headers.values() for seat in header.seats if seat.bot == "d"}
+    assert seats == {SeatInfo("d", "1", "abc")}
 
 
 async def test_bots_that_have_gone_for_good_forfeit_however_many_they_are(hall: Hall) -> None:

@@ -9,10 +9,12 @@ import pytest
 from arena.cli import run
 from arena.cli.embedded import EmbeddedRun, Outcome
 from arena.cli.errors import EXIT_BOT_FAULTS, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE
-from arena.ledger import Attempt
+from arena.faults import FaultCause
+from arena.launcher import MAX_RESTARTS, ExitKind
+from arena.ledger import Attempt, BotEnd
 from arena.results import AttemptEnd
-from arena.store import Store
-from tests.cli.calling import HEAD, TOURNAMENT, Done, bots, finish, kratzen, make_run
+from arena.store import Store, StoreReader
+from tests.cli.calling import HEAD, NAMES, TOURNAMENT, Done, bots, finish, kratzen, make_run
 
 
 @pytest.fixture
@@ -288,3 +290,22 @@ def test_void_sessions_are_told(file: Path, tmp_path: Path, monkeypatch: pytest.
         store.withdraw("anna", "anna went home")
     done = run_at_once(monkeypatch, file, "--out", folder, "--resume", sessions=0)
     assert "5 of 8 sessions are void" in done.err
+
+
+def test_bots_that_were_given_up_stay_so_when_a_run_is_gone_on_with(file: Path, tmp_path: Path) -> None:
+    """They are not started once more, forfeit what is left, and the report counts the ends of all runs."""
+    folder = make_run(tmp_path / "run", sessions=7)
+    with Store.open(folder) as store:
+        for name in NAMES:
+            for code in range(MAX_RESTARTS + 1):
+                end = BotEnd(bot=name, kind=ExitKind.EXITED, sentence=f"exited with code {code}")
+                store.record_bot_end(end, "2026-11-29T10:00:00+00:00")
+    done = kratzen("run", file, "--out", folder, "--resume")
+    assert done.code == 0
+    assert "bot dora ended 4 times, last: exited with code 3" in done.err
+    assert not (folder / "logs").exists()
+    with StoreReader.open(folder) as reader:
+        faults = [fault for seat in reader.results()[-1].seats for fault in seat.faults]
+    assert [(fault.cause, fault.detail) for fault in faults] == [
+        (FaultCause.EXITED, "exited with code 3")
+    ] * len(NAMES)

@@ -16,7 +16,7 @@ from typing import Final
 from arena.cli.building import OpenArena, Site, open_arena
 from arena.clock import ClockSettings
 from arena.faults import Fault
-from arena.launcher import BotStart, Launcher
+from arena.launcher import BotStart, ExitReport, Launcher
 from arena.ledger import Attempt
 from arena.link import LinkLimits
 from arena.local_bots import LocalBots
@@ -154,6 +154,10 @@ class _Nobody:
         """Nothing."""
 
 
+async def _kept_by_nobody(name: str, report: ExitReport) -> None:
+    """How a bot ended is of no interest."""
+
+
 def tournament_of(setting: Setting, arena: OpenArena, ledger: ZooLedger, disk: Executor) -> Tournament:
     """The tournament of a setting, in an arena that is open."""
     return Tournament(
@@ -188,7 +192,7 @@ class SmallArena:
     async def processes(self, words: Sequence[str], folder: Path) -> AsyncIterator[None]:
         """Have the bad bots run as processes that the arena starts; logs go to `folder`."""
         launcher = Launcher(log_folder=folder, tournament_folder=folder)
-        bots = LocalBots(launcher, self.arena.lobby, lambda _: None)
+        bots = LocalBots(launcher, self.arena.lobby, lambda _: None, keep_end=_kept_by_nobody, before={})
         starts = [
             BotStart(
                 number=number,
