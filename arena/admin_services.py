@@ -73,7 +73,8 @@ class _Desk:
     async def admit(self, context: _Context) -> None:
         """Turn a call away that has not the right token."""
         if not self._pass.admits(authorization_of(context)):
-            await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
+            await self._porter.hold_back(context)
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, _UNKNOWN_ADMIN)
 
     @property
     def is_token_needed(self) -> bool:

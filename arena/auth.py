@@ -9,7 +9,7 @@ import asyncio
 import secrets
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import grpc
 import grpc.aio
@@ -122,8 +122,18 @@ class Porter:
         self.door = door
         self._time = time
 
-    async def refuse_token(self, context: grpc.aio.ServicerContext[Any, Any], sentence: str) -> NoReturn:
-        """End a call with UNAUTHENTICATED."""
+    async def refuse_token(self, context: grpc.aio.ServicerContext[Any, Any], sentence: str) -> None:
+        """Have a call end with UNAUTHENTICATED, once its handler returns, which it must do now.
+
+        `abort` would do the same by an exception, whose traceback is garbage that goes round in a circle:
+        with a thousand a second of them the collector stands in everybody's way.
+        """
+        await self.hold_back(context)
+        context.set_code(grpc.StatusCode.UNAUTHENTICATED)
+        context.set_details(sentence)
+
+    async def hold_back(self, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        """Count a wrong token, and let its caller wait when there were many."""
         address = address_of(context.peer())
         hold_ms = self.door.hold(address, self._time.now_us())
         count = self.door.failures(address)
@@ -134,5 +144,3 @@ class Porter:
                 await asyncio.sleep(hold_ms / MS_PER_SECOND)
             finally:
                 self.door.release()
-        await context.abort(grpc.StatusCode.UNAUTHENTICATED, sentence)
-        raise AssertionError("abort does not return")

@@ -26,7 +26,8 @@ class DoorLimits:
         free_failures: wrong tokens of one address in `failure_window_ms` that are answered at once.
         failure_window_ms: how long a wrong token counts.
         hold_ms: how long the answer to a wrong token is held back after that.
-        max_held: answers that are held back at one time; more are given at once.
+        max_held: answers that are held back at one time; more are given at once. Each is a call that the
+            collector of garbage looks at again and again, while everybody waits: so not many.
     """
 
     max_connections: int = 4096
@@ -36,7 +37,7 @@ class DoorLimits:
     free_failures: int = 10
     failure_window_ms: int = 60_000
     hold_ms: int = 1000
-    max_held: int = 512
+    max_held: int = 64
 
 
 @dataclass(slots=True)

@@ -175,6 +175,7 @@ class BotServer:
                 context,
                 "no valid token: send the metadata `authorization: Bearer TOKEN` with the bot's own token",
             )
+            return
         too_many = self._porter.door.enter(name)
         if too_many is not None:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)

@@ -211,13 +211,22 @@ class SmallArena:
 
     async def play(self) -> list[Outcome]:
         """Play all sessions with whoever is there; everybody is told when they are over."""
-        setting, arena = self._setting, self.arena
+        outcomes = await self.play_tables()
+        self.say_goodbye()
+        return outcomes
+
+    async def play_tables(self) -> list[Outcome]:
+        """Play all sessions with whoever is there, who may stay for more."""
+        setting = self._setting
         ledger = ZooLedger(setting.blocks)
         with ThreadPoolExecutor(1) as disk:
-            await tournament_of(setting, arena, ledger, disk).run()
-        arena.lobby.close(GoodbyeReason.FINISHED, "the tournament is over")
+            await tournament_of(setting, self.arena, ledger, disk).run()
         assert len(ledger.outcomes) == setting.tables, ledger.attempt_ends
         return ledger.outcomes
+
+    def say_goodbye(self) -> None:
+        """Tell everybody that there is nothing left to play."""
+        self.arena.lobby.close(GoodbyeReason.FINISHED, "the tournament is over")
 
     async def dismiss(self) -> None:
         """End the bots that have not ended by themselves; what a bot raised comes out here."""
