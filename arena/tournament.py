@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from arena.clock import ClockSettings
+from arena.clock import US_PER_MS, US_PER_SECOND, ClockSettings
 from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.ledger import Attempt, Ledger, SlotEntry, TournamentState
@@ -32,9 +32,6 @@ from engine.rules import Ruleset, SessionOptions
 log = structlog.get_logger()
 
 T = TypeVar("T")
-
-US_PER_MS: Final = 1000
-US_PER_SECOND: Final = 1_000_000
 
 STOP_GRACE_S = 3.0
 """What the sessions in flight get to end by themselves after a stop."""
