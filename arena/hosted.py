@@ -28,6 +28,7 @@ from arena.results import SessionResult, SlotState
 from arena.runner import Clockwork
 from arena.status import TournamentStatus
 from arena.store import Store, StoreError
+from arena.text import counted
 from arena.tournament import STOP_GRACE_S, Terms, Tournament, Watcher
 
 T = TypeVar("T")
@@ -192,7 +193,7 @@ class HostedTournament:
         """What became of bots that had to be started again since the tournament began, a sentence each."""
         return tuple(
             [
-                f"bot {name} ended {len(reports)} times, last: {reports[-1].sentence}"
+                f"bot {name} ended {counted(len(reports), 'time')}, last: {reports[-1].sentence}"
                 for name, reports in self._bots.restarts.items()
             ]
         )

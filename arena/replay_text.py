@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from arena.record import DecisionRecord, Origin, ReplayEnd, SessionHeader
 from arena.replay import Replay, Step
-from arena.text import escape
+from arena.text import counted, escape
 from engine.actions import Action, Bid, Call, Declare, Discard, Exchange, NameTrump, Play
 from engine.cards import Card, Seat, Suit, card_text
 from engine.events import (
@@ -120,8 +120,8 @@ class _Text:
         target = "" if options.target is None else f", target {options.target}"
         tie_break = "with" if options.tie_break else "without"
         yield (
-            f"  session  {options.players} players, {options.stack} chips each, at most {options.deals} deals"
-            f"{target}, {tie_break} tie-break"
+            f"  session  {options.players} players, {options.stack} chips each, "
+            f"at most {counted(options.deals, 'deal')}{target}, {tie_break} tie-break"
         )
         if clock.timed:
             yield (
@@ -135,7 +135,7 @@ class _Text:
 
     def closing(self, end: ReplayEnd) -> Iterator[str]:
         yield ""
-        yield f"Result after {end.deals} deals"
+        yield f"Result after {counted(end.deals, 'deal')}"
         width = max([len(self._name(seat)) for seat in range(len(end.places))])
         for seat in sorted(range(len(end.places)), key=lambda seat: (end.places[seat], seat)):
             strikes = end.strikes[seat]

@@ -1,4 +1,4 @@
-"""Text from strangers: cleaned on the way in, escaped on the way out to a terminal.
+"""Text from strangers, cleaned on the way in, escaped on the way out to a terminal; and counts in words.
 
 Pure functions on strings. A bot's name has a rule of its own; every other text (versions,
 digests, notes) may be in any script, but holds no character that controls anything.
@@ -43,6 +43,11 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join([char if char.isprintable() else _escaped(char) for char in text])
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things in words: `1 session`, `2 sessions`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _is_kept(char: str) -> bool:

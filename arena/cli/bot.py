@@ -20,7 +20,11 @@ def bot() -> None:
     """Try a bot before it plays for anything."""
 
 
-@bot.command(cls=NameOrCommand, epilog="Example: kratzen bot check --deterministic -- python my_bot.py")
+@bot.command(
+    cls=NameOrCommand,
+    short_help="Put a bot to the question, step by step.",
+    epilog="Example: kratzen bot check --deterministic -- python my_bot.py",
+)
 @click.option("--deterministic", is_flag=True, help="Ask for the same play from the same session too.")
 @remote_options
 @json_option

@@ -62,7 +62,7 @@ def bots() -> None:
     """
 
 
-@bots.command(epilog="Example: kratzen bots add alice")
+@bots.command(short_help="Register a bot and print its token.", epilog="Example: kratzen bots add alice")
 @_name
 @remote_options
 @_data
@@ -78,7 +78,7 @@ def add(name: str, address: str, ca: Path | None, data: Path | None) -> None:
     )
 
 
-@bots.command(epilog="Example: kratzen bots revoke alice")
+@bots.command(short_help="Let a bot in no more.", epilog="Example: kratzen bots revoke alice")
 @_name
 @click.option("--version", help="Only this version of it; another one may come with the same token.")
 @remote_options

@@ -25,6 +25,7 @@ from arena.refusals import RefusedError
 from arena.results import AttemptEnd
 from arena.schedule import slot_label
 from arena.store import Store, StoreError
+from arena.text import counted
 
 TOURNAMENT_ID: Final = "1"
 """The id of its only tournament, for those who look at it from outside."""
@@ -129,10 +130,17 @@ def _failures(attempts: Iterable[Attempt]) -> list[str]:
         labels = slots.setdefault((attempt.ending, attempt.why), [])
         labels.append(slot_label(attempt.block, attempt.session))
     return [
-        f"{len(labels)} attempts without a result ({', '.join(dict.fromkeys(labels))}): "
-        f"{ending.sentence} {why}".rstrip()
+        f"{counted(len(labels), 'attempt')} without a result ({', '.join(dict.fromkeys(labels))}): "
+        f"{_why_failed(ending, why)}"
         for (ending, why), labels in slots.items()
     ]
+
+
+def _why_failed(ending: AttemptEnd, why: str) -> str:
+    """The ending's sentence, with what more is known of it; of a stop there is no more to say."""
+    if ending is AttemptEnd.OPERATOR_STOP or not why:
+        return ending.sentence
+    return f"{ending.sentence.removesuffix('.')} ({why})."
 
 
 def _say_goodbye(arena: OpenArena, state: TournamentState) -> None:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Final, NoReturn
 
 import click
+from click.exceptions import NoSuchCommand
 
 from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE, CommandFailed
 from arena.cli.output import drop_stdout, open_closed_streams, write_plainly_where_needed
@@ -40,7 +41,7 @@ COMMANDS: Final = {
     "bots": LazyCommand("arena.cli.bots", "Register and revoke the bots of a running arena."),
     "tournament": LazyCommand("arena.cli.tournament", "Create, start, watch and stop its tournaments."),
     "leaderboard": LazyCommand("arena.cli.leaderboard", "Show the table of a run."),
-    "replay": LazyCommand("arena.cli.replay", "List, show and verify the sessions of a run."),
+    "replay": LazyCommand("arena.cli.replay", "List, show, verify and export the sessions of a run."),
     "rules": LazyCommand("arena.cli.rules", "Show the rulesets and what tells them apart."),
 }
 
@@ -61,6 +62,14 @@ class LazyGroup(click.Group):
         command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which ones its name is like."""
+        if args[0] in COMMANDS or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        raise NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

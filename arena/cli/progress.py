@@ -24,6 +24,7 @@ from arena.clock import MS_PER_SECOND
 from arena.ledger import Attempt
 from arena.pace import Pace
 from arena.results import SessionResult, SlotState
+from arena.text import counted
 
 LINES_OFF_TERMINAL = 4
 """Lines of progress that a whole run prints where nobody sees a bar."""
@@ -110,7 +111,7 @@ class RunProgress:
 
     def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
         """Say that a bot no longer takes part."""
-        self._console.print(f"{why}: {voided} sessions will not be played", markup=False)
+        self._console.print(f"{why}: {counted(voided, 'session')} will not be played", markup=False)
 
     @property
     def _done(self) -> int:

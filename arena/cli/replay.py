@@ -97,7 +97,11 @@ def show_session(folder: Path, session: str, suits: str, names: str | None) -> N
         click.echo(line)
 
 
-@replay.command("verify", epilog="Example: kratzen replay verify runs/mine")
+@replay.command(
+    "verify",
+    short_help="Play sessions again and compare every line.",
+    epilog="Example: kratzen replay verify runs/mine",
+)
 @click.argument("source", type=click.Path(path_type=Path), metavar="DIR|FILE")
 @click.argument("session", metavar="[ID]", required=False)
 def verify_sessions(source: Path, session: str | None) -> int:
@@ -125,7 +129,7 @@ def verify_sessions(source: Path, session: str | None) -> int:
 @replay.command("export", epilog="Example: kratzen replay export runs/mine 7.2 --out session.jsonl")
 @_folder
 @click.argument("session", metavar="ID")
-@click.option("--out", type=click.Path(path_type=Path), help="File to write [default: stdout].")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: stdout]")
 def export_session(folder: Path, session: str, out: Path | None) -> None:
     """Write one session's replay, as JSON Lines."""
     with _reader(folder) as store:

@@ -25,11 +25,12 @@ from arena.config import TournamentFile
 from arena.results import AttemptEnd, SlotCounts
 from arena.schedule import FORMATS, ScheduleError, tournament_seed
 from arena.store import Store, StoreError
+from arena.text import counted
 
 
 @click.command(epilog="Example: kratzen run tournaments/quickstart.toml --seed 7 --out runs/mine")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run [default: runs/NAME-TIME].")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run.  [default: runs/NAME-TIME]")
 @click.option(
     "--seed", help="Seed instead of the file's: 64 hex digits, or any text (a bot can guess a short one)."
 )
@@ -113,7 +114,10 @@ def _show_plan(tournament: TournamentFile, *, as_json: bool) -> None:
         print_json(plan)
         return
     click.echo(f"{plan['name']}: {len(tournament.bots)} bots at tables of {tournament.tournament.table_size}")
-    click.echo(f"{len(blocks)} blocks, {sessions} sessions, at most {plan['deals_at_most']} deals")
+    click.echo(
+        f"{counted(len(blocks), 'block')}, {counted(sessions, 'session')}, "
+        f"at most {counted(sessions * tournament.options.deals, 'deal')}"
+    )
 
 
 def _open(tournament: TournamentFile, out: Path | None, *, resume: bool) -> tuple[Path, Store]:
@@ -145,7 +149,7 @@ def _sum_up(outcome: Outcome, counts: SlotCounts, folder: Path, resume_command: 
         click.echo(line, err=True)
     if counts.void:
         click.echo(
-            f"{counts.void} of {counts.total} sessions are void: their blocks are neither rated nor averaged",
+            f"{counts.void} of {counts.total} sessions void: their blocks are neither rated nor averaged",
             err=True,
         )
     quoted = shlex.quote(str(folder))
@@ -157,7 +161,7 @@ def _sum_up(outcome: Outcome, counts: SlotCounts, folder: Path, resume_command: 
         err=True,
     )
     if counts.open:
-        click.echo(f"{counts.open} sessions are left; go on with: {resume_command}", err=True)
+        click.echo(f"{counted(counts.open, 'session')} left; go on with: {resume_command}", err=True)
     click.echo(str(folder), err=True)
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -16,42 +16,55 @@ from arena.cli.logs import log_to
 from arena.cli.signals import say_stopping, stopped_by_signals
 from arena.sections import ConfigError
 from arena.server import Tls
-from arena.settings import ArenaSettings, read_settings
+from arena.settings import DEFAULT_ADDRESS, ArenaSettings, read_settings
 from arena.status import TournamentStatus
 from arena.store import Registry, StoreError
 
 SETTINGS_FILE: Final = "kratzen.toml"
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _setting(
+    variable: str,
+    *names: str,
+    sentence: str,
+    shown_default: str = "",
+    **how: Any,  # noqa: ANN401 - click's own
+) -> Callable[[F], F]:
+    """An option that a variable and the settings' file can give too; its help says so."""
+    shown = f"  [default: {shown_default}]" if shown_default else ""
+    return click.option(*names, envvar=variable, help=f"{sentence}  [env: {variable}]{shown}", **how)
+
 
 @click.command(
     epilog="Example: kratzen serve --address 0.0.0.0:7373 --tls-cert arena.pem --tls-key arena.key"
 )
-@click.option("--address", envvar="KRATZEN_ADDRESS", help="Where to listen.  [default: 127.0.0.1:7373]")
-@click.option(
-    "--data", envvar="KRATZEN_DATA", help="Folder of bots and tournaments.  [default: kratzen-data]"
-)
-@click.option("--tls-cert", envvar="KRATZEN_TLS_CERT", help="Certificate, with those above it, PEM.")
-@click.option("--tls-key", envvar="KRATZEN_TLS_KEY", help="Its private key, PEM.")
-@click.option(
+@_setting("KRATZEN_ADDRESS", "--address", sentence="Where to listen.", shown_default=DEFAULT_ADDRESS)
+@_setting("KRATZEN_DATA", "--data", sentence="Folder of bots and tournaments.", shown_default="kratzen-data")
+@_setting("KRATZEN_TLS_CERT", "--tls-cert", sentence="Certificate, with those above it, PEM.")
+@_setting("KRATZEN_TLS_KEY", "--tls-key", sentence="Its private key, PEM.")
+@_setting(
+    "KRATZEN_INSECURE",
     "--insecure",
-    envvar="KRATZEN_INSECURE",
+    sentence="Listen without TLS where other machines can hear all that is said, tokens too.",
     is_flag=True,
     default=None,
-    help="Listen without TLS where other machines can hear all that is said, tokens too.",
 )
-@click.option(
+@_setting(
+    "KRATZEN_LIMITS",
     "--limit",
     "limits",
-    envvar="KRATZEN_LIMITS",
+    sentence="A limit instead of its default, such as max_streams=200; docs/serving.md lists them.",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="A limit instead of its default, such as max_streams=200; docs/serving.md lists them.",
 )
-@click.option(
+@_setting(
+    "KRATZEN_CONFIG",
     "--config",
-    envvar="KRATZEN_CONFIG",
+    sentence="File with what is not said here.",
+    shown_default=f"{SETTINGS_FILE}, if it is there",
     type=click.Path(path_type=Path),
-    help=f"File with what is not said here.  [default: {SETTINGS_FILE}, if it is there]",
 )
 @click.option("--new-admin-token", is_flag=True, help="Make a new admin token; the old one is void.")
 def serve(

@@ -74,7 +74,9 @@ def start(tournament_id: str, address: str, ca: Path | None, *, follow: bool) ->
         return _follow(arena, tournament_id, as_json=False) if follow else 0
 
 
-@tournament.command(epilog="Example: kratzen tournament stop 3")
+@tournament.command(
+    short_help="Stop a tournament, which can be gone on with.", epilog="Example: kratzen tournament stop 3"
+)
 @_id
 @remote_options
 def stop(tournament_id: str, address: str, ca: Path | None) -> None:

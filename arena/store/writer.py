@@ -258,7 +258,8 @@ class Store(StoreReader):
                     connection.execute(table.delete())
             if not schema.insert_once(connection, schema.tournament, **facts):
                 raise StoreError(
-                    f"{self.folder} holds a tournament already: resume it, or choose another folder"
+                    f"{self.folder} holds a tournament already: go on with it by --resume, or choose another "
+                    "folder"
                 )
             connection.execute(
                 schema.bots.insert(), [{"bot": bot, "position": at} for at, bot in enumerate(bots)]

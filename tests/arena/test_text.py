@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.text import clean, escape, is_bot_name
+from arena.text import clean, counted, escape, is_bot_name
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=400)
 """Every code point, lone surrogates included."""
@@ -103,3 +103,8 @@ def test_escaping_by_example(raw: str, shown: str) -> None:
 def test_escaped_text_is_printable(text: str) -> None:
     """No control code of any kind reaches the terminal."""
     assert escape(text).isprintable()
+
+
+def test_one_thing_is_not_several() -> None:
+    """The noun goes with the number."""
+    assert [counted(count, "session") for count in (0, 1, 2)] == ["0 sessions", "1 session", "2 sessions"]

@@ -41,6 +41,21 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "Example: kratzen" in done.out
 
 
+@pytest.mark.parametrize("command", [[], *[[command] for command in COMMANDS]], ids=str)
+def test_no_line_of_help_is_cut(command: list[str]) -> None:
+    """What a command does is told whole where commands are listed."""
+    assert "..." not in kratzen(*command, "--help").out.replace("[ARGS]...", "").replace("COMMAND...", "")
+
+
+@pytest.mark.parametrize(("name", "like"), [("runn", "run"), ("replays", "replay"), ("board", "leaderboard")])
+def test_a_command_that_is_none_is_told_with_those_that_are_like_it(name: str, like: str) -> None:
+    """A slip of the finger is no riddle."""
+    done = kratzen(name)
+    assert done.code == EXIT_USAGE
+    assert f"No such command '{name}'" in done.err
+    assert f"'{like}'" in done.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["nope"], ["run"], ["leaderboard"], ["replay", "show"], ["run", "x", "--nope"]],

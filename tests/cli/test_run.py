@@ -1,12 +1,13 @@
 """`kratzen run` up to the moment when the first bot is started: what it refuses, and what it says."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.cli import run
+from arena.cli import embedded, run
 from arena.cli.embedded import EmbeddedRun, Outcome
 from arena.cli.errors import EXIT_BOT_FAULTS, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE
 from arena.faults import FaultCause
@@ -112,7 +113,7 @@ def test_a_folder_with_a_run_in_it_is_not_written_over(file: Path, tmp_path: Pat
     make_run(tmp_path / "run", sessions=1)
     done = kratzen("run", file, "--out", tmp_path / "run")
     assert done.code == EXIT_USAGE
-    assert "resume it, or choose another folder" in done.err
+    assert "go on with it by --resume, or choose another folder" in done.err
 
 
 @pytest.mark.parametrize("resume", [(), ("--resume",)], ids=["again", "resumed"])
@@ -212,7 +213,7 @@ def test_what_an_interrupted_run_says_goes_on_with_it(
     *_, told, last = stopped.err.splitlines()
     assert last == str(tmp_path / "a run")
     start, _, command = told.partition(": ")
-    assert start == "5 sessions are left; go on with"
+    assert start == "5 sessions left; go on with"
     words = shlex.split(command)
     assert words[:2] == ["kratzen", "run"]
     done = run_at_once(monkeypatch, *words[2:], sessions=8)
@@ -250,7 +251,7 @@ def test_what_stopped_a_run_is_a_failure(file: Path, tmp_path: Path, monkeypatch
         monkeypatch, file, "--out", tmp_path / "run", sessions=2, outcome=Outcome(failure="the disk is full")
     )
     assert done.code == EXIT_FAILED
-    assert "6 sessions are left" in done.err
+    assert "6 sessions left" in done.err
     assert done.err.splitlines()[-1] == "kratzen: the disk is full"
 
 
@@ -289,7 +290,7 @@ def test_void_sessions_are_told(file: Path, tmp_path: Path, monkeypatch: pytest.
     with Store.open(folder) as store:
         store.withdraw("anna", "anna went home")
     done = run_at_once(monkeypatch, file, "--out", folder, "--resume", sessions=0)
-    assert "5 of 8 sessions are void" in done.err
+    assert "5 of 8 sessions void" in done.err
 
 
 def test_bots_that_were_given_up_stay_so_when_a_run_is_gone_on_with(file: Path, tmp_path: Path) -> None:
@@ -309,3 +310,12 @@ def test_bots_that_were_given_up_stay_so_when_a_run_is_gone_on_with(file: Path, 
     assert [(fault.cause, fault.detail) for fault in faults] == [
         (FaultCause.EXITED, "exited with code 3")
     ] * len(NAMES)
+
+
+def test_failed_attempts_are_told_by_their_reason() -> None:
+    """Each reason once, with its slots; a stop needs no reason beside it."""
+    stopped = replace(ABSENT, session=2, ending=AttemptEnd.OPERATOR_STOP, why="the arena was stopped")
+    assert embedded._failures([ABSENT, replace(ABSENT, attempt=2), stopped]) == [
+        f"2 attempts without a result (1.1): {AttemptEnd.BOTS_ABSENT.sentence[:-1]} (not there: anna, dora).",
+        f"1 attempt without a result (1.2): {AttemptEnd.OPERATOR_STOP.sentence}",
+    ]

@@ -1,5 +1,7 @@
 """A bot's side of the conversation, without a network."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
@@ -103,6 +105,15 @@ def test_a_batch_is_taken_in_order() -> None:
         "revealed s0 ab cd",
         "decide s1 1",
     ]
+
+
+@pytest.mark.parametrize("answer", [None, 3, "card EA", (None, "a note")])
+def test_what_is_no_action_is_told_to_the_author(answer: Any) -> None:  # noqa: ANN401 - anything
+    """A `decide` that forgets to return, or returns something else, raises what says so."""
+    conversation = Conversation(Diary(lambda request: answer), complain=deaf)
+    conversation.take(response(WELCOME, start_of("s1"), request_of("s1", 1)), 0.0)
+    with pytest.raises(TypeError, match=r"which is no action: return one of request\.legal"):
+        conversation.answer_next()
 
 
 def test_a_request_comes_with_its_rules_and_its_deadline() -> None:

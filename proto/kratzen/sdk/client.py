@@ -150,7 +150,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
     address = environment.get("KRATZEN_ADDRESS", "")
     token = environment.get("KRATZEN_TOKEN", "")
     if not address:
-        raise SettingsError("KRATZEN_ADDRESS is not set: it says where the arena is, such as 127.0.0.1:7777")
+        raise SettingsError("KRATZEN_ADDRESS is not set: it says where the arena is, such as 127.0.0.1:7373")
     if not token:
         raise SettingsError("KRATZEN_TOKEN is not set: it is what `kratzen bots add` printed")
     authority = environment.get("KRATZEN_CA")

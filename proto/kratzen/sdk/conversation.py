@@ -7,10 +7,14 @@ are known by their id, so that one that is offered twice is one. Time is an argu
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final, get_args
 
+from engine.actions import Action
 from kratzen.sdk import decode, encode
 from kratzen.sdk.bot import MS_PER_SECOND, Bot, Rejection, Request, Session
 from kratzen.v1 import bot_pb2
+
+_ACTIONS: Final = get_args(Action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,11 @@ class Conversation:
             self.goodbye = response.goodbye
 
     def answer_next(self) -> bot_pb2.Answer:
-        """Let the bot decide on the oldest request that waits. What it raises is let through."""
+        """Let the bot decide on the oldest request that waits. What it raises is let through.
+
+        Raises:
+            TypeError: what it decided is no action.
+        """
         task = self._tasks.pop(next(iter(self._tasks)))
         request = task.request
         if task.rejection is None:
@@ -87,6 +95,11 @@ class Conversation:
         else:
             decided = self._bot.rejected(request, task.rejection)
         action, note = decided if isinstance(decided, tuple) else (decided, "")
+        if not isinstance(action, _ACTIONS):
+            raise TypeError(
+                f"the bot returned {action!r}, which is no action: return one of request.legal, or a pair "
+                "of one and a note"
+            )
         return encode.answer_of(request.session_id, self._number_of(request), action, note)
 
     def _number_of(self, request: Request) -> int:
