@@ -32,6 +32,7 @@ from arena.launcher import (
 )
 from tests.arena.test_supervisor import HIDDEN, HIDE_IN_MANY_WAYS
 from tests.arena.witness import PATIENCE_S, PREAMBLE, Witness
+from tests.figures import Figure
 
 ROOT: Final = Path(__file__).parent.parent.parent
 TOKEN: Final = "0123456789abcdef"  # noqa: S105 - it opens nothing
@@ -294,7 +295,7 @@ async def test_many_at_once_leave_nothing(bots: Launcher, own_folders: Path) -> 
 
 
 @pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.nightly)])
-async def test_starts_beside_a_busy_server(bots: Launcher, count: int) -> None:
+async def test_starts_beside_a_busy_server(bots: Launcher, count: int, figure: Figure) -> None:
     """Bots start and end as they should while gRPC's threads are at work in the arena's process."""
     calls = 0
 
@@ -328,10 +329,11 @@ async def test_starts_beside_a_busy_server(bots: Launcher, count: int) -> None:
         await asyncio.gather(*busy, return_exceptions=True)
     await server.stop(None)
     assert calls > count
+    figure("G13", f"n = {count} starts beside {calls} calls")
 
 
 @pytest.mark.nightly
-async def test_two_hundred_sessions_leave_nothing(bots: Launcher, tmp_path: Path) -> None:
+async def test_two_hundred_sessions_leave_nothing(bots: Launcher, tmp_path: Path, figure: Figure) -> None:
     """Two hundred bots with children that ignore the end of their parent leave nothing at all."""
     await run(bots, "true")
     before = descriptors()
@@ -347,9 +349,9 @@ async def test_two_hundred_sessions_leave_nothing(bots: Launcher, tmp_path: Path
 
     for first in range(0, 200, 5):
         await asyncio.gather(*(play(number) for number in range(first, first + 5)))
-    print("n = 200")  # noqa: T201 - the nightly run's figures
     assert psutil.Process().children(recursive=True) == []
     assert descriptors() == before
+    figure("E16", "n = 200 bots with children, nothing left")
 
 
 # --- The arena ends -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from engine.deal import Deal
 from engine.events import Event
 from engine.view import seen_by, view_of
 from tests.engine.test_hidden_cards import Watch, compare_many
+from tests.figures import Figure
 
 
 def bytes_sent(deal: Deal, events: Sequence[Event], seat: Seat) -> bytes:
@@ -21,26 +22,27 @@ def bytes_sent(deal: Deal, events: Sequence[Event], seat: Seat) -> bytes:
     return wire.encode(batch)
 
 
-def check_many(count: int, watch: Watch = bytes_sent) -> None:
+def check_many(count: int, figure: Figure, watch: Watch = bytes_sent) -> None:
     """Compare so many deals with doubles in which cards hidden from a seat lie elsewhere."""
     comparisons = compare_many(count, watch)
-    print(f"{count} deals, {sum(each.moment_count for each in comparisons)} moments")  # noqa: T201 its n
+    moments = sum(each.moment_count for each in comparisons)
     assert sum(each.swapped_count > 0 for each in comparisons) > 0.9 * count
-    assert sum(each.moment_count for each in comparisons) > 5 * count
+    assert moments > 5 * count
+    figure("F12a", f"n = {count} deals, {moments} moments, no byte differs")
 
 
-def test_hidden_cards_change_no_byte() -> None:
+def test_hidden_cards_change_no_byte(figure: Figure) -> None:
     """In 300 deals a seat is sent the same bytes up to the first public difference (X09)."""
-    check_many(300)
+    check_many(300, figure)
 
 
 @pytest.mark.nightly
-def test_hidden_cards_change_no_byte_in_many_deals() -> None:
+def test_hidden_cards_change_no_byte_in_many_deals(figure: Figure) -> None:
     """The same in 10,000 deals (F12a)."""
-    check_many(10_000)
+    check_many(10_000, figure)
 
 
-def test_a_byte_too_many_is_found() -> None:
+def test_a_byte_too_many_is_found(figure: Figure) -> None:
     """A request with another seat's view fails the comparison."""
 
     def leaky(deal: Deal, events: Sequence[Event], seat: Seat) -> bytes:
@@ -52,4 +54,4 @@ def test_a_byte_too_many_is_found() -> None:
         return wire.encode([Request("s", 1, seat, decision.legal, view_of(deal, other), 1000, 1000)])
 
     with pytest.raises(AssertionError):
-        check_many(300, leaky)
+        check_many(300, figure, leaky)

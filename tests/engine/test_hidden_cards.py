@@ -23,6 +23,7 @@ from engine.pack import Pack, shuffle
 from engine.rules import DealKind, Ruleset, SessionOptions
 from engine.view import seen_by, view_of
 from tests.engine.playing import choose, generator, random_case
+from tests.figures import Figure
 
 Watch = Callable[[Deal, Sequence[Event], Seat], Any]
 """All that a seat is shown at a moment: of the deal, and of the events so far."""
@@ -238,28 +239,30 @@ def compare_many(count: int, watch: Watch = shown_by_engine) -> list[Comparison]
     return comparisons
 
 
-def check_many(count: int) -> None:
+def check_many(count: int, figure: Figure) -> None:
     """Compare, and see that the comparison was worth something."""
     comparisons = compare_many(count)
     moments = sum(comparison.moment_count for comparison in comparisons)
     whole = sum(comparison.is_whole for comparison in comparisons)
     moved = sum(comparison.swapped_count > 0 for comparison in comparisons)
-    figures = f"{moved} with cards swapped, {whole} without a public difference, {moments} moments"
-    print(f"{count} deals, {figures}")  # noqa: T201 a pass is worth its n
     assert moved > 0.9 * count
     assert whole > 0.3 * count
     assert moments > 5 * count
+    figure(
+        "F12a",
+        f"n = {count} deals, {moved} with cards swapped, {whole} to the end, {moments} moments",
+    )
 
 
-def test_hidden_cards_change_no_view() -> None:
+def test_hidden_cards_change_no_view(figure: Figure) -> None:
     """In 300 deals, swapping cards hidden from a seat changes nothing that the seat is shown."""
-    check_many(300)
+    check_many(300, figure)
 
 
 @pytest.mark.nightly
-def test_hidden_cards_change_no_view_in_many_deals() -> None:
+def test_hidden_cards_change_no_view_in_many_deals(figure: Figure) -> None:
     """In 10,000 deals, swapping cards hidden from a seat changes nothing that the seat is shown."""
-    check_many(10_000)
+    check_many(10_000, figure)
 
 
 def leaks_a_hand(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 whatever is shown

@@ -10,6 +10,7 @@ from arena.schedule import Plan, round_robin, tournament_seed
 from arena.standings import Estimate, estimate
 from benchmarks.bots import Record, measure
 from engine.rules import SessionOptions, make_ruleset
+from tests.figures import Figure
 
 QUICKSTART = Path(__file__).parent.parent.parent / "tournaments" / "quickstart.toml"
 SEED = tournament_seed("strength")
@@ -39,11 +40,16 @@ def test_advice_and_memory_beat_chance(preset: str, overrides: Mapping[str, obje
 
 
 @pytest.mark.slow
-def test_the_quickstart_tells_sampling_from_random() -> None:
+def test_the_quickstart_tells_sampling_from_random(figure: Figure) -> None:
     """Over the blocks of the quickstart the intervals of the best and the worst bot do not overlap."""
     file = parse_tournament(QUICKSTART.read_bytes())
     plan = file.plan(SEED)
     records = {bot: Record() for bot in plan.bots}
     for block in round_robin(plan):
         measure(block, SEED, file.ruleset, file.options, records)
-    assert is_ahead(estimate(records["sampling"].chips), estimate(records["random"].chips))
+    best, worst = (estimate(records[bot].chips) for bot in ("sampling", "random"))
+    assert is_ahead(best, worst)
+    figure(
+        "strength",
+        f"n = {best.blocks} blocks, sampling above {best.low:+.2f} chips, random below {worst.high:+.2f}",
+    )

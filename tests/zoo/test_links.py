@@ -15,6 +15,7 @@ from arena.link import LinkLimits
 from kratzen.sdk.client import Settings
 from kratzen.v1 import bot_pb2
 from sample_bots.faulty import RawBot
+from tests.figures import Figure
 from tests.zoo.leftovers import nothing_left_over, until
 from tests.zoo.proxy import Wire, wire_to
 from tests.zoo.reference import always, expected, never
@@ -78,7 +79,7 @@ class Returner(RawBot):
 
 
 @pytest.mark.parametrize(("tables", "most_s"), [(1, 0.02), pytest.param(24, 10, marks=pytest.mark.nightly)])
-async def test_a_bot_that_comes_back_finds_all_it_had(tables: int, most_s: float) -> None:
+async def test_a_bot_that_comes_back_finds_all_it_had(tables: int, most_s: float, figure: Figure) -> None:
     """Hand, legal set, id and what is left of the time; the time away is charged, and that is all."""
     async with nothing_left_over():
         outcomes, returns, differences = await play_with_returners(tables, most_s)
@@ -86,7 +87,7 @@ async def test_a_bot_that_comes_back_finds_all_it_had(tables: int, most_s: float
     assert returns == sum(outcome.bad.asked_count for outcome in outcomes) >= 10
     for outcome in outcomes:
         undisturbed(outcome)
-    print(f"F7: n = {returns} returns after up to {most_s} s, all as before")  # noqa: T201
+    figure("F7", f"n = {returns} returns after up to {most_s} s, all as before")
 
 
 async def play_with_returners(tables: int, most_s: float) -> tuple[list[Outcome], int, list[str]]:
@@ -244,7 +245,7 @@ async def test_a_connection_that_is_reset_is_taken_up_again() -> None:
     ],
 )
 async def test_a_slow_wire_costs_its_bot_time_and_nobody_anything_else(
-    delay_s: float, bytes_per_s: int
+    delay_s: float, bytes_per_s: int, figure: Figure
 ) -> None:
     """A bot far away, or behind a thin wire, plays as well as any while its clocks allow for it."""
     async with small_arena(Setting(deals=1)) as arena, AsyncExitStack() as stack:
@@ -255,6 +256,8 @@ async def test_a_slow_wire_costs_its_bot_time_and_nobody_anything_else(
     undisturbed(outcome)
     asked = [record for record in outcome.decisions_of_bad if record.request_id]
     assert all(record.charged_us + record.lag_us >= delay_s * 2 * 1_000_000 for record in asked)
+    slowest_ms = max(record.charged_us for record in asked) // 1000
+    figure("F7", f"n = {len(asked)} decisions behind the wire, {slowest_ms} ms charged at most, no fault")
 
 
 async def test_half_of_24_links_stop_and_go_on_in_another_order() -> None:
@@ -278,7 +281,7 @@ async def test_half_of_24_links_stop_and_go_on_in_another_order() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("quiet_s", [0, 30])
-async def test_a_peer_that_vanishes_is_noticed_though_it_owes_nothing(quiet_s: int) -> None:
+async def test_a_peer_that_vanishes_is_noticed_though_it_owes_nothing(quiet_s: int, figure: Figure) -> None:
     """By the keepalive, once its interval and 10 s are over: with the default of 20 s that is 30 s (G11)."""
     interval_s = 2
     limits = LinkLimits(keepalive_interval_ms=interval_s * 1000)
@@ -291,7 +294,7 @@ async def test_a_peer_that_vanishes_is_noticed_though_it_owes_nothing(quiet_s: i
         wire.stop()
         began_s = monotonic()
         assert await until(lambda: not member.is_there, interval_s + 20)
-        print(f"F7: a silent peer was noticed after {monotonic() - began_s:.1f} s")  # noqa: T201
+        figure("F7", f"n = 1 silent peer, noticed after {monotonic() - began_s:.1f} s")
         wire.cut()
 
 
@@ -311,7 +314,7 @@ class Pinging(RawBot):
     "quiet_s",
     [pytest.param(60, marks=pytest.mark.nightly), pytest.param(1800, marks=pytest.mark.soak)],
 )
-async def test_pings_cut_nobody_off(quiet_s: int) -> None:
+async def test_pings_cut_nobody_off(quiet_s: int, figure: Figure) -> None:
     """A bot that waits for its turn and pings every 10 s keeps its link (G01)."""
     async with small_arena(Setting()) as arena:
         bot = Pinging(arena.settings("bad1"))
@@ -321,7 +324,7 @@ async def test_pings_cut_nobody_off(quiet_s: int) -> None:
         ended, _ = await asyncio.wait([running], timeout=quiet_s)
         assert not ended
         assert member.is_there
-    print(f"F7: {quiet_s} s of pings every 10 s, no GOAWAY")  # noqa: T201
+    figure("F7", f"{quiet_s} s of pings every 10 s, no GOAWAY")
 
 
 async def test_a_bot_that_never_answers_gets_what_the_fallback_gets() -> None:

@@ -15,6 +15,7 @@ from arena.faults import FaultCause
 from arena.link import LinkLimits
 from kratzen.sdk.client import Settings
 from sample_bots.faulty import ZOO, RawBot
+from tests.figures import Figure
 from tests.zoo.leftovers import nothing_left_over, until
 from tests.zoo.runs import PatientBot, Run, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, small_arena
@@ -43,7 +44,9 @@ class Quitter(RawBot):
         self._call.cancel()
 
 
-async def test_streams_that_are_cancelled_leave_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_streams_that_are_cancelled_leave_nothing(
+    caplog: pytest.LogCaptureFixture, figure: Figure
+) -> None:
     """Not a task, not a descriptor, not an error in the log, whatever the moment; and the arena stops."""
     rounds, at_once = 20, 20
     async with nothing_left_over():
@@ -53,7 +56,7 @@ async def test_streams_that_are_cancelled_leave_nothing(caplog: pytest.LogCaptur
             began_s = monotonic()
         assert monotonic() - began_s <= 5
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-    print(f"F8: n = {rounds * at_once} streams opened and cancelled, nothing left")  # noqa: T201
+    figure("F8", f"n = {rounds * at_once} streams opened and cancelled, nothing left")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,9 @@ async def test_streams_that_are_cancelled_leave_nothing(caplog: pytest.LogCaptur
         pytest.param(100_000, marks=pytest.mark.soak),
     ],
 )
-async def test_streams_that_are_cancelled_cost_no_memory(streams: int, tmp_path: Path) -> None:
+async def test_streams_that_are_cancelled_cost_no_memory(
+    streams: int, tmp_path: Path, figure: Figure
+) -> None:
     """The arena's process is as large afterwards as it was once it was warm."""
     run = await Run.start(tournament_file(tmp_path, clock="join_ms = 3600000"), tmp_path / "run")
     settings, arena = list(run.settings.values()), psutil.Process(run.process.pid)
@@ -73,7 +78,7 @@ async def test_streams_that_are_cancelled_cost_no_memory(streams: int, tmp_path:
     bytes_each = (arena.memory_info().rss - before) / streams
     run.process.kill()
     await run.wait()
-    print(f"F8: n = {streams} streams opened and cancelled, {bytes_each:.0f} bytes each")  # noqa: T201
+    figure("F8", f"n = {streams} streams opened and cancelled, {bytes_each:.0f} bytes each")
     assert bytes_each <= BYTES_A_STREAM
 
 
@@ -111,7 +116,7 @@ async def play_with_one_that_reads_nothing() -> tuple[Outcome, float]:
 
 
 @pytest.mark.nightly
-async def test_bots_that_read_nothing_slow_nobody() -> None:
+async def test_bots_that_read_nothing_slow_nobody(figure: Figure) -> None:
     """Four of them beside sixty tables: nobody else is at fault; what the others' decisions took is told."""
     p99_us = {}
     for name in ("never_reads", "unknown_fields"):
@@ -127,7 +132,7 @@ async def test_bots_that_read_nothing_slow_nobody() -> None:
             ],
             99,
         )
-    print(f"F8: p99 of the others' decisions in us, with and without 4 that read nothing: {p99_us}")  # noqa: T201
+    figure("F8", f"p99 of the others' decisions in us, with and without 4 that read nothing: {p99_us}")
 
 
 async def play_beside(name: str) -> list[Outcome]:
@@ -143,7 +148,7 @@ async def play_beside(name: str) -> list[Outcome]:
 
 
 @pytest.mark.soak
-async def test_memory_does_not_grow_with_messages(tmp_path: Path) -> None:
+async def test_memory_does_not_grow_with_messages(tmp_path: Path, figure: Figure) -> None:
     """An arena that has sent and got a million messages more has grown by less than a megabyte (G10)."""
     run = await Run.start(tournament_file(tmp_path, blocks=12_000, deals=4), tmp_path / "run")
     bots = run.bots()
@@ -158,7 +163,7 @@ async def test_memory_does_not_grow_with_messages(tmp_path: Path) -> None:
     (first, first_bytes), (last, last_bytes) = marks
     messages = 2 * (last - first)
     slope = (last_bytes - first_bytes) / messages
-    print(f"F8: n = {messages} messages, {slope:.2f} bytes each")  # noqa: T201
+    figure("F8", f"n = {messages} messages, {slope:.2f} bytes each")
     assert slope < 1
 
 

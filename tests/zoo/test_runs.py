@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from kratzen.v1 import bot_pb2
+from tests.figures import Figure
 from tests.zoo.runs import BOTS, Kept, PatientBot, Run, seated, tournament_file
 
 STOP_LIMIT_S: Final = 5
@@ -72,7 +73,7 @@ async def killed(run: Run, bots: list[PatientBot], *, after: int, at_an_end: boo
 
 @pytest.mark.parametrize("kills", [3, pytest.param(60, marks=pytest.mark.nightly)])
 async def test_a_run_that_is_killed_goes_on_to_the_same_end(
-    kills: int, tmp_path: Path, uninterrupted: Kept
+    kills: int, tmp_path: Path, uninterrupted: Kept, figure: Figure
 ) -> None:
     """Kill -9 at random moments, every third as a result was told: none is lost, doubled or changed (F1)."""
     chance, count = Random(1), 0  # noqa: S311 - the same moments every time
@@ -87,7 +88,7 @@ async def test_a_run_that_is_killed_goes_on_to_the_same_end(
             options = ["--resume"]
             count += 1
         assert same_in_the_end(await play_to_the_end(file, folder / "run", "--resume"), uninterrupted)
-    print(f"F1: n = {kills} kills, 0 sessions lost, doubled or changed, 0 faults")  # noqa: T201
+    figure("F1", f"n = {kills} kills, 0 sessions lost, doubled or changed, 0 faults")
 
 
 async def stopped(file: Path, out: Path, number: signal.Signals) -> tuple[float, set[str]]:
@@ -113,7 +114,7 @@ async def stopped(file: Path, out: Path, number: signal.Signals) -> tuple[float,
 
 @pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
 async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
-    number: signal.Signals, tmp_path: Path, uninterrupted: Kept
+    number: signal.Signals, tmp_path: Path, uninterrupted: Kept, figure: Figure
 ) -> None:
     """Whatever is owed: every bot is told why, the exit code is the signal's, it can be resumed (F9, T13)."""
     file, out = tournament_file(tmp_path), tmp_path / "run"
@@ -123,12 +124,12 @@ async def test_a_run_that_is_stopped_ends_in_time_and_goes_on_to_the_same_end(
     assert told <= kept.session_ids
     assert "operator_stop" in kept.attempt_ends
     assert same_in_the_end(await play_to_the_end(file, out, "--resume"), uninterrupted)
-    print(f"F9 {number.name}: n = 1, ended in {taken_s:.2f} s")  # noqa: T201
+    figure("F9", f"n = 1 stop, ended in {taken_s:.2f} s")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
-async def test_every_stop_ends_in_time(number: signal.Signals, tmp_path: Path) -> None:
+async def test_every_stop_ends_in_time(number: signal.Signals, tmp_path: Path, figure: Figure) -> None:
     """Ten of ten, and nothing that was told is lost."""
     all_s = []
     for count in range(10):
@@ -138,7 +139,7 @@ async def test_every_stop_ends_in_time(number: signal.Signals, tmp_path: Path) -
         assert told <= Kept.of(folder / "run").session_ids
         all_s.append(taken_s)
     assert max(all_s) <= STOP_LIMIT_S
-    print(f"F9 {number.name}: n = {len(all_s)}, ended in {max(all_s):.2f} s at most")  # noqa: T201
+    figure("F9", f"n = {len(all_s)} stops, ended in {max(all_s):.2f} s at most")
 
 
 async def hold_all(bots: list[PatientBot], *, after: int) -> None:
@@ -220,25 +221,30 @@ async def hold_still(folder: Path, *, pauses: int, broken: str = "") -> Kept:
 
 
 @pytest.mark.parametrize("pauses", [2, pytest.param(20, marks=pytest.mark.nightly)])
-async def test_an_arena_that_stands_still_charges_nobody(pauses: int, tmp_path: Path) -> None:
+async def test_an_arena_that_stands_still_charges_nobody(pauses: int, tmp_path: Path, figure: Figure) -> None:
     """No time-out follows from a pause longer than the limit: the time was not the bots' (F6, T02)."""
     kept = await hold_still(tmp_path, pauses=pauses)
     assert kept.fault_count == 0
-    print(f"F6: n = {pauses} pauses of 2 s, {len(kept.digests)} sessions, 0 time-outs")  # noqa: T201
+    figure("F6", f"n = {pauses} pauses of 2 s, {len(kept.digests)} sessions, 0 time-outs")
 
 
 @pytest.mark.nightly
-async def test_the_pauses_are_felt_by_an_arena_that_charges_its_own_time(tmp_path: Path) -> None:
+async def test_the_pauses_are_felt_by_an_arena_that_charges_its_own_time(
+    tmp_path: Path, figure: Figure
+) -> None:
     """Without the heartbeat the same pauses give time-outs: the test above can fail."""
     broken = "import arena.lag; arena.lag.Heartbeat.lag_us = lambda *_: 0"
     kept = await hold_still(tmp_path, pauses=5, broken=broken)
     assert kept.fault_count > 0
+    figure("F6", f"n = 5 pauses, {kept.fault_count} time-outs, as must be")
 
 
 @pytest.mark.nightly
-async def test_a_result_that_is_told_before_it_is_kept_is_found(tmp_path: Path) -> None:
+async def test_a_result_that_is_told_before_it_is_kept_is_found(tmp_path: Path, figure: Figure) -> None:
     """With a store that writes nothing, a run that is killed has told what it does not have."""
     broken = "import arena.store.writer as w; w.Store.record_session = lambda *_: True"
     run = await Run.start(tournament_file(tmp_path), tmp_path / "run", broken=broken)
     told = await killed(run, run.bots(), after=0, at_an_end=True)
-    assert not told <= Kept.of(tmp_path / "run").session_ids
+    kept = Kept.of(tmp_path / "run")
+    assert not told <= kept.session_ids
+    figure("F1", f"n = 1 kill, {len(told - kept.session_ids)} of {len(told)} results lost, as must be")

@@ -17,6 +17,7 @@ from arena.messages import MAX_TRIES, Answer
 from arena.record import DecisionRecord, Origin
 from arena.referee import Timing
 from arena.runner import SessionRunner
+from tests.figures import Figure
 from tests.zoo.reference import always, at_numbers, expected
 from tests.zoo.simulator import US, BadBot, Deed, simulate
 from tests.zoo.small_arena import Outcome
@@ -84,19 +85,20 @@ def judge_decision(request_id: int, record: DecisionRecord, bot: BadBot) -> None
         assert record.cause in [bot.cause_at(at_us) for at_us in nearby_us]
 
 
+@pytest.mark.parametrize("least", [100, pytest.param(2000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", ["say_nothing", "drop", "garble"])
-async def test_no_way_of_not_answering_pays(name: str) -> None:
+async def test_no_way_of_not_answering_pays(name: str, least: int, figure: Figure) -> None:
     """The chips of every session are those of a bot that answers with the fallback itself (K18, F7)."""
     patient = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=0, max_strikes=10**6)
-    deals = 0
-    for number in range(20):
-        seed = sha256(f"stalling {number}".encode()).digest()
+    deals, numbers = 0, itertools.count()
+    while deals < least:
+        seed = sha256(f"stalling {next(numbers)}".encode()).digest()
         outcome, _ = await simulate(itertools.repeat(Deed(name, 0)), clock=patient, deals=100, seed=seed)
         wanted = expected(outcome, always, max_strikes=10**6)
         assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks
         assert outcome.bad.strikes == wanted.strike_count
         deals += outcome.result.deals
-    print(f"F7 {name}: n = {deals} deals, difference 0 in each")  # noqa: T201
+    figure("F7", f"n = {deals} deals, difference 0 in each")
 
 
 async def test_the_simulator_reaches_every_cause_that_a_link_can_have() -> None:

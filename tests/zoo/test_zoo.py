@@ -20,6 +20,7 @@ from arena.messages import RejectReason
 from arena.record import Origin
 from engine.actions import DecisionKind
 from sample_bots.faulty import ZOO
+from tests.figures import Figure
 from tests.zoo.leftovers import nothing_left_over, resident_bytes
 from tests.zoo.reference import Errs, always, at_numbers, expected, from_number, never, when_asked
 from tests.zoo.small_arena import BRISK, CALM, GOOD, Outcome, Setting, SmallArena, small_arena
@@ -251,7 +252,7 @@ async def test_a_bad_bot_harms_itself_alone(
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", BY_CAUSE)
 async def test_a_hundred_bad_bots_harm_themselves_alone(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Figure
 ) -> None:
     """The same for twenty tables at once, five times; once for those that are processes."""
     # An arena that is late plays fewer at once; but a bot that reads nothing is not there for long.
@@ -271,4 +272,4 @@ async def test_a_hundred_bad_bots_harm_themselves_alone(
     grown_mib = (sizes[-1] - sizes[0]) / 1024**2
     assert grown_mib < 20
     told = {str(cause): count for cause, count in causes.items()}
-    print(f"F4 {name}: n = {20 * rounds} sessions, faults {told}, 0 of good bots, {grown_mib:.0f} MiB grown")  # noqa: T201
+    figure("F4", f"n = {20 * rounds} sessions, faults {told}, 0 of good bots, {grown_mib:.0f} MiB grown")
