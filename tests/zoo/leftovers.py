@@ -2,9 +2,10 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Final
 
 import psutil
@@ -32,15 +33,25 @@ class Census:
         return cls(frozenset(tasks), process.num_fds(), tuple(children))
 
 
-async def until(condition: Callable[[], bool], within_s: float = PATIENCE_S) -> bool:
-    """Let others go on until something holds; whether it did within the time."""
-    try:
-        async with asyncio.timeout(within_s):
-            while not condition():  # noqa: ASYNC110 - what the system does gives no sign
-                await asyncio.sleep(0)
-    except TimeoutError:
-        return condition()
-    return True
+async def others_end() -> None:
+    """Wait for all other tasks to end, and for the children that are on their way out."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=PATIENCE_S)
+    children = psutil.Process().children(recursive=True)
+    await asyncio.to_thread(psutil.wait_procs, children, PATIENCE_S)
+
+
+async def comes_back_to(before: Census) -> bool:
+    """Whether what there was before is what there is, or will be within the time."""
+    # Calls and channels are parts of circles that only the collector undoes.
+    gc.collect()
+    await others_end()
+    deadline_s = monotonic() + PATIENCE_S
+    while Census.now() != before and monotonic() < deadline_s:
+        # Threads of gRPC close what its channels held open, and give no sign of it.
+        await asyncio.to_thread(gc.collect)
+    return Census.now() == before
 
 
 def resident_bytes() -> int:
@@ -56,13 +67,7 @@ async def nothing_left_over() -> AsyncIterator[None]:
     async with small_arena(Setting()):
         pass
     gc.collect()
-    await until(lambda: len(Census.now().tasks) == 1)
+    await others_end()
     before = Census.now()
     yield
-
-    def is_all_gone() -> bool:
-        # Calls and channels are parts of circles that only the collector undoes.
-        gc.collect()
-        return Census.now() == before
-
-    assert await until(is_all_gone), f"before: {before}, now: {Census.now()}"
+    assert await comes_back_to(before), f"before: {before}, now: {Census.now()}"

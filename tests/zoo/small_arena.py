@@ -165,6 +165,23 @@ def tournament_of(setting: Setting, arena: OpenArena, ledger: ZooLedger, disk: E
     )
 
 
+class Presence(asyncio.Event):
+    """Set while a bot is there, as a member's `there`, which it takes the place of.
+
+    Attributes:
+        is_over: set once the bot is there no longer.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_over = asyncio.Event()
+
+    def clear(self) -> None:
+        """The bot is gone."""
+        super().clear()
+        self.is_over.set()
+
+
 class SmallArena:
     """An arena that is open, and the bots that the test lets in."""
 
@@ -176,6 +193,12 @@ class SmallArena:
     def settings(self, name: str) -> Settings:
         """How a bot of that name gets in."""
         return Settings(self.arena.address, self.arena.tokens.issue(name))
+
+    def presence(self, name: str) -> Presence:
+        """Whether a bot is there, to be asked for before it comes."""
+        presence = Presence()
+        self.arena.lobby.member(name).there = presence
+        return presence
 
     def seat(self, bot: Coroutine[object, object, object]) -> asyncio.Task[object]:
         """Have a bot run until the end of the arena at the latest."""

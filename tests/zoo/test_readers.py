@@ -16,7 +16,7 @@ from arena.link import LinkLimits
 from kratzen.sdk.client import Settings
 from sample_bots.faulty import ZOO, RawBot
 from tests.figures import Figure
-from tests.zoo.leftovers import nothing_left_over, until
+from tests.zoo.leftovers import nothing_left_over
 from tests.zoo.runs import PatientBot, Run, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, small_arena
 from tests.zoo.test_clocks import percentile
@@ -103,13 +103,13 @@ async def play_with_one_that_reads_nothing() -> tuple[Outcome, float]:
     clock = replace(CALM, move_ms=2000, max_strikes=1)
     async with small_arena(Setting(clock=clock, limits=LinkLimits(unread_ms=300))) as arena:
         arena.seat_good_bots()
-        member = arena.arena.lobby.member("bad1")
+        presence = arena.presence("bad1")
         assert await arena.arena.lobby.wait_for(GOOD, 30) == ()
         arena.seat(ZOO["never_reads"](arena.settings("bad1")).run())
         playing = asyncio.create_task(arena.play())
-        await asyncio.wait_for(member.there.wait(), 30)
+        await asyncio.wait_for(presence.wait(), 30)
         began_s = monotonic()
-        assert await until(lambda: not member.is_there)
+        await asyncio.wait_for(presence.is_over.wait(), 30)
         taken_s = monotonic() - began_s
         (outcome,) = await playing
         return outcome, taken_s

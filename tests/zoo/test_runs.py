@@ -13,6 +13,7 @@ import pytest
 
 from kratzen.v1 import bot_pb2
 from tests.figures import Figure
+from tests.zoo import pauses
 from tests.zoo.runs import BOTS, Kept, PatientBot, Run, seated, tournament_file
 
 STOP_LIMIT_S: Final = 5
@@ -202,30 +203,28 @@ async def test_a_run_that_is_killed_leaves_no_process(tmp_path: Path, uninterrup
     assert (kept.chips, kept.fault_count) == (uninterrupted.chips, 0)
 
 
-async def hold_still(folder: Path, *, pauses: int, broken: str = "") -> Kept:
+async def play_with_pauses(folder: Path, count: int, *, broken: str = "") -> Kept:
     """Stop an arena for 2 s, again and again, while decisions of less than 2 s are open."""
     clock = "move_ms = 1500\nbank_ms = 0\nfirst_answer_ms = 0\nmax_strikes = 1000"
-    file = tournament_file(folder, blocks=pauses, deals=3, clock=clock)
+    file = tournament_file(folder, blocks=count, deals=3, clock=clock)
     run = await Run.start(file, folder / "run", broken=broken)
     bots = run.bots(after_s=0.02)
     async with seated(bots):
-        for number in range(pauses):
+        for number in range(count):
             asked = asyncio.Event()
             bots[number % 4].on_request = asked.set
             await asyncio.wait_for(asked.wait(), 40)
-            pid = run.process.pid
-            pause = await asyncio.create_subprocess_shell(f"kill -STOP {pid}; sleep 2; kill -CONT {pid}")
-            assert await pause.wait() == 0
+            await pauses.hold_still(run.process.pid, 2)
         assert await run.wait() == 0, run.lines
     return Kept.of(folder / "run")
 
 
-@pytest.mark.parametrize("pauses", [2, pytest.param(20, marks=pytest.mark.nightly)])
-async def test_an_arena_that_stands_still_charges_nobody(pauses: int, tmp_path: Path, figure: Figure) -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(20, marks=pytest.mark.nightly)])
+async def test_an_arena_that_stands_still_charges_nobody(count: int, tmp_path: Path, figure: Figure) -> None:
     """No time-out follows from a pause longer than the limit: the time was not the bots' (F6, T02)."""
-    kept = await hold_still(tmp_path, pauses=pauses)
+    kept = await play_with_pauses(tmp_path, count)
     assert kept.fault_count == 0
-    figure("F6", f"n = {pauses} pauses of 2 s, {len(kept.digests)} sessions, 0 time-outs")
+    figure("F6", f"n = {count} pauses of 2 s, {len(kept.digests)} sessions, 0 time-outs")
 
 
 @pytest.mark.nightly
@@ -234,7 +233,7 @@ async def test_the_pauses_are_felt_by_an_arena_that_charges_its_own_time(
 ) -> None:
     """Without the heartbeat the same pauses give time-outs: the test above can fail."""
     broken = "import arena.lag; arena.lag.Heartbeat.lag_us = lambda *_: 0"
-    kept = await hold_still(tmp_path, pauses=5, broken=broken)
+    kept = await play_with_pauses(tmp_path, 5, broken=broken)
     assert kept.fault_count > 0
     figure("F6", f"n = 5 pauses, {kept.fault_count} time-outs, as must be")
 
