@@ -101,6 +101,19 @@ async def test_no_way_of_not_answering_pays(name: str, least: int, figure: Figur
     figure("F7", f"n = {deals} deals, difference 0 in each")
 
 
+@pytest.mark.parametrize(("load_ms", "allowed"), [(1300, True), (1301, False)])
+async def test_a_first_decision_may_take_as_long_as_loading_does(load_ms: int, allowed: bool) -> None:
+    """Fifty cold starts: within the first allowance none is late, a millisecond over it all are (T10)."""
+    clock = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=300)
+    for number in range(50):
+        seed = sha256(f"loading {number}".encode()).digest()
+        deeds = itertools.chain([Deed("answer", load_ms)], itertools.repeat(ANSWER))
+        outcome, _ = await simulate(deeds, clock=clock, deals=3, seed=seed)
+        assert outcome.bad.asked_count > 0
+        causes = [(fault.cause, fault.request_id) for fault in outcome.bad.faults]
+        assert causes == ([] if allowed else [(FaultCause.TIMEOUT, 1)])
+
+
 async def test_the_simulator_reaches_every_cause_that_a_link_can_have() -> None:
     """All but those of bots that never come, never read or are processes."""
     causes: Counter[FaultCause] = Counter()

@@ -1,0 +1,119 @@
+"""What a bot does with its own time is charged to it: loading, starting, standing still (F6, T07, T10)."""
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from arena.clock import ClockSettings
+from arena.faults import FaultCause
+from arena.lag import Heartbeat
+from arena.record import DecisionRecord, Origin
+from kratzen.sdk.client import Settings
+from tests.figures import Figure
+from tests.zoo import pauses
+from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
+from tests.zoo.test_clocks import SlowStarter
+
+US_PER_S: Final = 1_000_000
+
+# ------------------------------------------------------------------ cold starts
+
+LOADS_MS: Final = (0, 5000, 9500, 10_500, 20_000)
+JOIN_MS: Final = 10_000
+
+
+@pytest.mark.soak
+async def test_the_join_limit_of_ten_seconds_decides_alone(
+    monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
+    """A hundred starts each: half a second under the limit is in, half a second over it is out (T07)."""
+    # All tables begin at once, however late the arena is.
+    monkeypatch.setattr(Heartbeat, "is_late", False)
+    rounds, each = 10, 10
+    for _ in range(rounds):
+        for load_ms, outcome in await play_with_slow_starters(each):
+            causes = [fault.cause for fault in outcome.bad.faults]
+            assert causes == ([] if load_ms < JOIN_MS else [FaultCause.NO_HANDSHAKE])
+            assert outcome.faults_of_good == []
+    figure("F6", f"n = {rounds * each} starts each of {LOADS_MS} ms against {JOIN_MS} ms")
+
+
+async def play_with_slow_starters(each: int) -> list[tuple[int, Outcome]]:
+    """Tables whose bots begin to load all together, so many for each time; what was played, by the time."""
+    tables = each * len(LOADS_MS)
+    load_ms = {table: LOADS_MS[table % len(LOADS_MS)] for table in range(1, tables + 1)}
+    setting = Setting(clock=replace(CALM, join_ms=JOIN_MS), tables=tables, at_once=tables)
+    async with small_arena(setting) as arena:
+        arena.seat_good_bots()
+        assert await arena.arena.lobby.wait_for(GOOD, 30) == ()
+        for table, wait_ms in load_ms.items():
+            arena.seat(SlowStarter(arena.settings(bad_name(table)), wait_ms).run())
+        return [(load_ms[outcome.result.block], outcome) for outcome in await arena.play()]
+
+
+@pytest.mark.nightly
+async def test_processes_that_have_just_started_are_in_time(tmp_path: Path, figure: Figure) -> None:
+    """Under the clocks that a file has which names none, no first decision is late (T10)."""
+    rounds, tables = 5, 10
+    for _ in range(rounds):
+        async with small_arena(Setting(clock=ClockSettings(), tables=tables)) as arena:
+            arena.seat_good_bots()
+            async with arena.processes(("python", "-m", "sample_bots.random_bot"), tmp_path):
+                outcomes = await arena.play()
+        assert [outcome.bad.faults for outcome in outcomes] == [()] * tables
+    figure("F6", f"n = {rounds * tables} processes that had just started, 0 time-outs")
+
+
+# ------------------------------------------------------------------ a bot's own pause
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+async def test_a_bot_is_charged_its_own_pause_in_full(figure: Figure) -> None:
+    """A process that stands still for 200 ms at every request, as a collector would have it (F6)."""
+    setting = Setting(tables=4)
+    async with small_arena(setting) as arena:
+        arena.seat_good_bots()
+        bots = [asyncio.create_task(pause_at_requests(arena.settings(name))) for name in setting.bad_names]
+        outcomes = {outcome.result.block: outcome for outcome in await arena.play()}
+        paused_s = await asyncio.gather(*bots)
+    taken = [
+        (record, pause_s)
+        for table, pauses_s in enumerate(paused_s, start=1)
+        for record, pause_s in zip(asked_of_bad(outcomes[table]), pauses_s, strict=True)
+    ]
+    assert all(record.origin is Origin.ASKED for record, _ in taken)
+    # What passed is charged, but for what the arena itself was late by.
+    assert all(record.charged_us + record.lag_us >= pause_s * US_PER_S for record, pause_s in taken)
+    over_us = sorted(int(record.charged_us - pause_s * US_PER_S) for record, pause_s in taken)
+    lag_us = max(record.lag_us for record, _ in taken)
+    figure(
+        "F6",
+        f"n = {len(taken)} pauses of a bot, charged beyond them {over_us[0]} to {over_us[-1]} us; "
+        f"lag of the arena {lag_us} us at most",
+    )
+
+
+def asked_of_bad(outcome: Outcome) -> list[DecisionRecord]:
+    """The decisions that the bad bot was asked for, in order."""
+    return [record for record in outcome.decisions_of_bad if record.request_id]
+
+
+async def pause_at_requests(settings: Settings) -> list[float]:
+    """Run a bot that stops itself at every request, let it go on after 200 ms; how long each pause was."""
+    where = {"KRATZEN_ADDRESS": settings.address, "KRATZEN_TOKEN": settings.token}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "sample_bots.faulty", "stops_itself"),
+        env={**os.environ, **where},
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    paused_s = []
+    while await pauses.stands_still(process.pid):
+        paused_s.append(await pauses.go_on_after(process.pid, 0.2))
+    await process.wait()
+    return paused_s
