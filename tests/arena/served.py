@@ -111,9 +111,11 @@ def end(process: "subprocess.Popen[str]") -> None:
 class RawStream:
     """A stream of a bot that has said Hello and says no more."""
 
-    def __init__(self, address: str, token: str, *, says_hello: bool = True) -> None:
+    def __init__(self, address: str, token: str, *, says_hello: bool = True, max_sessions: int = 1) -> None:
         self._says_hello = says_hello
-        self._channel = grpc.insecure_channel(address)
+        self._max_sessions = max_sessions
+        # A connection each, as bots of different people have.
+        self._channel = grpc.insecure_channel(address, (("grpc.use_local_subchannel_pool", 1),))
         self._over = threading.Event()
         self._call = bot_pb2_grpc.BotServiceStub(self._channel).Play(
             self._say_hello(), metadata=(("authorization", f"Bearer {token}"),)
@@ -125,7 +127,9 @@ class RawStream:
             self._call.initial_metadata()
 
     def _say_hello(self) -> Iterator[bot_pb2.PlayRequest]:
-        hello = bot_pb2.Hello(protocol_version=1, bot_name="raw", bot_version="1", max_sessions=1)
+        hello = bot_pb2.Hello(
+            protocol_version=1, bot_name="raw", bot_version="1", max_sessions=self._max_sessions
+        )
         if self._says_hello:
             yield bot_pb2.PlayRequest(hello=hello)
         self._over.wait(LIMIT_S)

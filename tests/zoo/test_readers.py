@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import monotonic
+from typing import Final
 
 import psutil
 import pytest
@@ -89,19 +90,32 @@ async def quit_often(settings: Sequence[Settings], rounds: int) -> None:
         await asyncio.gather(*(Quitter(each, chance).converse() for each in settings))
 
 
+MOVE_MS: Final = 2000
+"""What a bot that is dropped would still have had."""
+
+
 async def test_a_bot_that_reads_nothing_is_dropped_in_time() -> None:
     """The stream is closed as soon as the bound is passed, though the bot is still owed time to think."""
     async with nothing_left_over():
-        outcome, taken_s = await play_with_one_that_reads_nothing()
+        outcome, taken_s = await play_with_one_that_reads_nothing(LinkLimits(unread_ms=300))
     assert taken_s <= 5
     assert [fault.cause for fault in outcome.bad.faults] == [FaultCause.NOT_READING]
     assert outcome.faults_of_good == []
 
 
-async def play_with_one_that_reads_nothing() -> tuple[Outcome, float]:
-    """What was played, and how long the link of that bot was up, in seconds."""
-    clock = replace(CALM, move_ms=2000, max_strikes=1)
-    async with small_arena(Setting(clock=clock, limits=LinkLimits(unread_ms=300))) as arena:
+@pytest.mark.nightly
+async def test_a_link_without_a_limit_keeps_a_bot_that_reads_nothing(figure: Figure) -> None:
+    """Where a batch may wait for ever that bot is there to the end: the test above can fail."""
+    outcome, taken_s = await play_with_one_that_reads_nothing(LinkLimits(unread_ms=3_600_000))
+    assert taken_s >= MOVE_MS / 1000
+    assert [fault.cause for fault in outcome.bad.faults] == [FaultCause.TIMEOUT]
+    figure("F8", "n = 1 bot that reads nothing, there to the end, as must be")
+
+
+async def play_with_one_that_reads_nothing(limits: LinkLimits) -> tuple[Outcome, float]:
+    """What was played, and after how many seconds the link of that bot was closed."""
+    clock = replace(CALM, move_ms=MOVE_MS, max_strikes=1)
+    async with small_arena(Setting(clock=clock, limits=limits)) as arena:
         arena.seat_good_bots()
         presence = arena.presence("bad1")
         assert await arena.arena.lobby.wait_for(GOOD, 30) == ()

@@ -173,6 +173,22 @@ async def test_a_second_signal_ends_a_run_at_once_and_loses_nothing(tmp_path: Pa
     assert set.union(*[bot.told for bot in bots]) <= Kept.of(tmp_path / "run").session_ids
 
 
+@pytest.mark.nightly
+async def test_a_run_that_waits_for_its_sessions_is_found(tmp_path: Path, figure: Figure) -> None:
+    """Where sessions get all the time that they want, a stop is not in time: the tests above can fail."""
+    broken = "import arena.tournament; arena.tournament.STOP_GRACE_S = 3600"
+    run = await Run.start(tournament_file(tmp_path), tmp_path / "run", broken=broken)
+    bots = run.bots()
+    async with seated(bots):
+        await hold_all(bots, after=20)
+        run.process.terminate()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run.process.wait(), STOP_LIMIT_S)
+        run.process.kill()
+        await run.wait()
+    figure("F9", f"n = 1 stop, not ended after {STOP_LIMIT_S} s, as must be")
+
+
 async def test_a_run_that_is_stopped_while_it_waits_for_bots_ends_in_time(tmp_path: Path) -> None:
     """Nobody has dialled in, and nobody is waited for any longer (F9)."""
     run = await Run.start(tournament_file(tmp_path), tmp_path / "run")
