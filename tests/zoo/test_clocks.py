@@ -21,6 +21,7 @@ from engine.events import Decided
 from kratzen.sdk.client import Settings
 from sample_bots.faulty import RawBot
 from tests.arena.tables import ScriptedSeat, TableTime, referee
+from tests.figures import Figure
 from tests.zoo import metronomes
 from tests.zoo.leftovers import nothing_left_over
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
@@ -121,31 +122,34 @@ def percentile(values: list[int], percent: int) -> int:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int]) -> None:
+async def test_bots_at_half_their_limit_are_never_timed_out(size: tuple[int, int], figure: Figure) -> None:
     """Many tables at once, bots at half the limit: no time-out, and they are charged their own time (T01)."""
-    await see_that_half_the_limit_is_in_time(size)
+    await see_that_half_the_limit_is_in_time(size, figure)
 
 
 @pytest.mark.nightly
 @pytest.mark.alone
-async def test_a_machine_that_is_busy_with_others_times_nobody_out() -> None:
+async def test_a_machine_that_is_busy_with_others_times_nobody_out(figure: Figure) -> None:
     """Eight that take all the time they get, beside the arena and its bots."""
-    await see_that_half_the_limit_is_in_time((64, 6), hog_count=8)
+    await see_that_half_the_limit_is_in_time((64, 6), figure, hog_count=8)
 
 
-async def see_that_half_the_limit_is_in_time(size: tuple[int, int], hog_count: int = 0) -> None:
+async def see_that_half_the_limit_is_in_time(
+    size: tuple[int, int], figure: Figure, hog_count: int = 0
+) -> None:
     """Have bots answer at half the limit: none is timed out, all are charged their own time."""
     async with nothing_left_over():
         judged = await keep_time(size, good_ms=LIMIT_MS // 2, bad_ms=LIMIT_MS // 2, hog_count=hog_count)
     on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 // 2 + ON_TIME_US]
     over_us = [each.over_us for each in on_time]
     assert on_time, "the machine was so busy that no bot was on time: nothing can be judged"
-    print(  # noqa: T201
-        f"F5: n = {len(on_time)} decisions at {size[0]} tables, 0 time-outs (of {len(judged) - len(on_time)} "
+    figure(
+        "F5",
+        f"n = {len(on_time)} decisions at {size[0]} tables, 0 time-outs (of {len(judged) - len(on_time)} "
         f"more the bot was itself late); charged minus measured p50 {percentile(over_us, 50)} us, "
         f"p99 {percentile(over_us, 99)} us; lag p99 "
         f"{percentile([each.record.lag_us for each in judged], 99)} us, of the bots' process "
-        f"{percentile([each.late_us for each in judged], 99)} us"
+        f"{percentile([each.late_us for each in judged], 99)} us",
     )
     assert [each for each in on_time if each.record.origin is not Origin.ASKED] == []
     # What passed between handing over and arrival holds all of the bot's own time.
@@ -158,7 +162,7 @@ async def see_that_half_the_limit_is_in_time(size: tuple[int, int], hog_count: i
 @pytest.mark.parametrize(
     "size", [pytest.param(SMALL, marks=[pytest.mark.nightly, pytest.mark.alone]), *SIZES[1:]], ids=str
 )
-async def test_50_ms_decide(size: tuple[int, int]) -> None:
+async def test_50_ms_decide(size: tuple[int, int], figure: Figure) -> None:
     """Bots 50 ms under the limit are never timed out, bots 50 ms over it always.
 
     It is a bot's own account that says where it was. And what the arena itself kept waiting for
@@ -172,9 +176,10 @@ async def test_50_ms_decide(size: tuple[int, int]) -> None:
     excused = [each for each in over if each.record.origin is Origin.ASKED]
     assert all(each.record.cause is FaultCause.TIMEOUT for each in over if each not in excused)
     assert all(each.record.lag_us >= each.measured_us - LIMIT_MS * 1000 for each in excused)
-    print(  # noqa: T201
-        f"F5: n = {len(under)} decisions 50 ms under, 0 time-outs; {len(over)} 50 ms over, "
-        f"{len(over) - len(excused)} time-outs, {len(excused)} excused by the arena's own lag"
+    figure(
+        "F5",
+        f"n = {len(under)} decisions 50 ms under, 0 time-outs; {len(over)} 50 ms over, "
+        f"{len(over) - len(excused)} time-outs, {len(excused)} excused by the arena's own lag",
     )
 
 
@@ -251,7 +256,7 @@ JOIN_MS: Final = 1000
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.nightly)])
-async def test_a_bot_is_in_or_out_by_the_join_limit_alone(rounds: int) -> None:
+async def test_a_bot_is_in_or_out_by_the_join_limit_alone(rounds: int, figure: Figure) -> None:
     """Who loads for less than the limit plays, who loads for longer forfeits, each time (T07, E01)."""
     clock = replace(CALM, join_ms=JOIN_MS)
     for _ in range(rounds):
@@ -268,4 +273,4 @@ async def test_a_bot_is_in_or_out_by_the_join_limit_alone(rounds: int) -> None:
             causes = [fault.cause for fault in outcomes[table].bad.faults]
             assert causes == ([] if load_ms < JOIN_MS else [FaultCause.NO_HANDSHAKE])
             assert outcomes[table].faults_of_good == []
-    print(f"F6: n = {rounds} starts each of {LOADS_MS} ms against {JOIN_MS} ms")  # noqa: T201
+    figure("F6", f"n = {rounds} starts each of {LOADS_MS} ms against {JOIN_MS} ms")

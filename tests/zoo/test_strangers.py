@@ -11,11 +11,12 @@ from typing import Final
 
 import pytest
 from structlog.testing import capture_logs
+from structlog.typing import EventDict, WrappedLogger
 
 from arena.record import Origin
 from engine.events import Decided
+from tests.figures import Figure
 from tests.zoo import metronomes
-from tests.zoo.leftovers import until
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, small_arena
 from tests.zoo.strangers import ADDRESS
 from tests.zoo.test_clocks import percentile
@@ -101,14 +102,20 @@ async def strangers_outside(address: str) -> AsyncIterator[Strangers]:
 
 async def test_a_refused_call_leaves_little_for_the_collector() -> None:
     """An exception with its traceback takes 27 objects that only the collector can clear away, a status 5."""
-    calls = Windows()
-    with capture_logs() as logs:
+    calls, enough = Windows(), asyncio.Event()
+
+    def look(logger: WrappedLogger, method: str, entry: EventDict) -> EventDict:
+        if entry.get("count", 0) >= ENOUGH:
+            enough.set()
+        return entry
+
+    with capture_logs([look]):
         async with small_arena(SETTING) as arena, strangers_outside(arena.arena.address) as strangers:
             gc.collect()
             gc.disable()
             try:
                 async with strangers.calling("tokens", calls):
-                    assert await until(lambda: any(entry.get("count", 0) >= ENOUGH for entry in logs))
+                    await asyncio.wait_for(enough.wait(), 30)
                 left_over = gc.collect()
             finally:
                 gc.enable()
@@ -117,13 +124,13 @@ async def test_a_refused_call_leaves_little_for_the_collector() -> None:
 
 
 @pytest.mark.parametrize("rounds", [pytest.param(8, marks=pytest.mark.nightly)])
-async def test_wrong_tokens_cost_good_bots_no_time(rounds: int) -> None:
+async def test_wrong_tokens_cost_good_bots_no_time(rounds: int, figure: Figure) -> None:
     """With 1000 of them a second, the p99 of good bots' decisions stays within 10 % (F12f).
 
     A call costs gRPC a third of a millisecond before the arena has seen it, which two cores may not have
     to spare beside bots, strangers and whatever else runs. So the same number of calls that need no token
     are made too, in windows that take turns: wrong tokens may cost no more than the dearer of no calls and
-    calls of that kind. Both ratios are printed.
+    calls of that kind. Both ratios are told.
     """
     quiet, disturbed, control = Windows(), Windows(), Windows()
     names = (*GOOD, *SETTING.bad_names)
@@ -139,11 +146,12 @@ async def test_wrong_tokens_cost_good_bots_no_time(rounds: int) -> None:
                     control.add(await arena.play_tables())
             arena.say_goodbye()
             await orchestra.journals()
-    print(  # noqa: T201
-        f"F12f: n = {len(disturbed.latency_us)} decisions of bots that think {THINKING_MS} ms; "
+    figure(
+        "F12f",
+        f"n = {len(disturbed.latency_us)} decisions of bots that think {THINKING_MS} ms; "
         f"with wrong tokens: {disturbed}; without: {quiet}; with as many health checks: {control}; "
         f"p99 is {disturbed.p99_us / quiet.p99_us:.3f} of that without, "
-        f"{disturbed.p99_us / control.p99_us:.3f} of that with health checks"
+        f"{disturbed.p99_us / control.p99_us:.3f} of that with health checks",
     )
     assert len(quiet.latency_us) == len(disturbed.latency_us) == len(control.latency_us)
     for windows in (disturbed, control):
