@@ -1,11 +1,11 @@
-"""What a bot does with its own time is charged to it: loading, starting, standing still (F6, T07, T10)."""
+"""What a bot does with its own time is charged to it, and that alone: loading, standing still (F5, F6)."""
 
 import asyncio
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -13,11 +13,13 @@ from arena.clock import ClockSettings
 from arena.faults import FaultCause
 from arena.lag import Heartbeat
 from arena.record import DecisionRecord, Origin
+from arena.referee import Timing
+from arena.runner import SessionRunner
 from kratzen.sdk.client import Settings
 from tests.figures import Figure
 from tests.zoo import pauses
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
-from tests.zoo.test_clocks import SlowStarter
+from tests.zoo.test_clocks import LIMIT_MS, SMALL, SlowStarter, see_that_half_the_limit_is_in_time
 
 US_PER_S: Final = 1_000_000
 
@@ -117,3 +119,22 @@ async def pause_at_requests(settings: Settings) -> list[float]:
         paused_s.append(await pauses.go_on_after(process.pid, 0.2))
     await process.wait()
     return paused_s
+
+
+# ------------------------------------------------------------------ the arena's time
+
+
+@pytest.mark.nightly
+async def test_an_arena_that_charges_its_own_time_is_found(
+    monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
+    """Where its lag is charged and six tenths of the limit more, half of it is too late: F5 can fail."""
+    honest = SessionRunner._timing
+
+    def greedy(*arguments: Any) -> Timing:  # noqa: ANN401 - whatever it takes
+        timing = honest(*arguments)
+        return replace(timing, charged_us=timing.charged_us + timing.lag_us + LIMIT_MS * 600)
+
+    monkeypatch.setattr(SessionRunner, "_timing", greedy)
+    with pytest.raises(AssertionError, match=r"Judged\(bot="):
+        await see_that_half_the_limit_is_in_time(SMALL, figure)
