@@ -8,7 +8,7 @@ decisions by itself, and stops where a seat must be asked.
 A deal knows its cards and chips; sessions, dealers to come and views are not its business.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter, itemgetter
 from typing import Final
@@ -201,7 +201,7 @@ class Deal:
     @property
     def is_open_normal(self) -> bool:
         """Whether players may bid, declare and exchange: a Normal deal that parts no tie."""
-        return self.kind is DealKind.NORMAL and not self.tie_break
+        return self.kind is _NORMAL and not self.tie_break
 
     @property
     def is_contested(self) -> bool:
@@ -217,10 +217,13 @@ class Deal:
         places = [*self.stock, *self.auction_turned]
         if not self.ruleset.turn_up_to_dealer:
             places += self.turned
-        for cards in (*self.hands, *self.discards, *[swap.laid for swap in self.exchanges]):
+        for cards in (*self.hands, *self.discards):
             places += cards
+        for swap in self.exchanges:
+            places += swap.laid
         places += [card for taken in self.tricks for _, card in taken.cards]
-        places += [card for _, card in self.trick]
+        for _, card in self.trick:
+            places.append(card)
         if len(places) != PACK_SIZE or len(set(places)) != PACK_SIZE:
             raise BrokenDealError(f"deal {self.number}: a card is missing or stands in two places")
 
@@ -239,15 +242,11 @@ class Deal:
 
     # ---------------------------------------------------------------- small steps
 
-    def collect(self, dues: Sequence[int]) -> tuple[int, ...]:
-        """Payments into the pot, each capped at the stack; what was paid. Both are by seat."""
-        paid, self.stacks = pay(self.stacks, dues)
+    def collect(self, payers: tuple[Seat, ...], due: int) -> tuple[int, ...]:
+        """The same due from some seats into the pot, each capped at the stack; what was paid, by seat."""
+        paid, self.stacks = pay(self.stacks, payers, due)
         self.pot += sum(paid)
         return paid
-
-    def dues_of(self, payers: tuple[Seat, ...], due: int) -> list[int]:
-        """The same due for some seats, by seat."""
-        return [due if seat in payers else 0 for seat in range(self.options.players)]
 
     def shuffle(self, pack_number: int) -> tuple[Card, Card]:
         """Shuffle and cut; the bottom cards of the top and of the lower packet."""
@@ -280,14 +279,16 @@ class Deal:
         assert suit is not None
         self.name_trump(suit)
         if rank_of(card) is Rank.SEVEN:
-            self.kind = DealKind.SEVEN_MUSS
+            self.kind = _SEVEN_MUSS
 
 
 _FIELDS_OF: Final = attrgetter(*[field.name for field in fields(Deal)])
 
-# Most decisions are plays. There is one event for each, made beforehand, and the kind is read
-# once: Python 3.11 takes long to read a member from its enum.
+# Read once: Python 3.11 takes long to read a member from its enum.
+_MUSS, _NORMAL, _SEVEN_MUSS = DealKind
 _PLAY: Final = DecisionKind.PLAY
+
+# Most decisions are plays. There is one event for each, made beforehand.
 _PLAYED: Final = [[Decided(seat, play, False) for play in PLAYS] for seat in range(MAX_PLAYERS)]
 _HAD_TO_PLAY: Final = [[Decided(seat, play, True) for play in PLAYS] for seat in range(MAX_PLAYERS)]
 
@@ -296,12 +297,14 @@ _HAD_TO_PLAY: Final = [[Decided(seat, play, True) for play in PLAYS] for seat in
 
 
 def _begin_antes(deal: Deal) -> None:
-    ante, is_muss = deal.ruleset.ante, deal.base_kind is DealKind.MUSS
-    everyone = deal.ruleset.ante_from is AnteFrom.EVERYONE
-    dues = deal.dues_of(deal.seats if everyone or is_muss else (deal.dealer,), ante)
-    if is_muss and not everyone:
-        dues[deal.dealer] = 2 * ante
-    deal.antes = deal.collect(dues)
+    if deal.ruleset.ante_from is AnteFrom.EVERYONE:
+        payers = deal.seats
+    elif deal.base_kind is _MUSS:
+        # The dealer pays for the Muss and for the deal.
+        payers = (*deal.seats, deal.dealer)
+    else:
+        payers = (deal.dealer,)
+    deal.antes = deal.collect(payers, deal.ruleset.ante)
     deal.events.append(AntesPaid(deal.antes))
 
 
@@ -317,7 +320,7 @@ def _cut_moves_on(deal: Deal, top: Card, lower: Card) -> bool:
     shown = (top, lower) if is_special else (top,)
     effect = _cut_effect(shown)
     payers, new_dealer = _cut_consequences(deal, effect)
-    made = CutMade(deal.dealer, shown, effect, deal.collect(deal.dues_of(payers, deal.ruleset.ante)))
+    made = CutMade(deal.dealer, shown, effect, deal.collect(payers, deal.ruleset.ante))
     deal.cuts += (made,)
     deal.events.append(made)
     if new_dealer is not None:
@@ -529,7 +532,7 @@ def _apply_exchange(deal: Deal, seat: Seat, action: Action) -> None:
 def _swap(deal: Deal, seat: Seat, laid: tuple[Card, ...]) -> None:
     """Lay cards away and draw as many; with `free`, extra cards for what came face up (`rules.md` §9)."""
     is_free = deal.ruleset.exchange is ExchangeMode.FREE
-    paid = 0 if is_free else deal.collect(deal.dues_of((seat,), deal.ruleset.exchange_fee * len(laid)))[seat]
+    paid = 0 if is_free else deal.collect((seat,), deal.ruleset.exchange_fee * len(laid))[seat]
     drawn = deal.draw(len(laid))
     face_up = drawn[FACE_DOWN_DRAWS:] if is_free else ()
     bonus = deal.draw(sum([_extra_cards(deal, card) for card in face_up]))
