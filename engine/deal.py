@@ -10,6 +10,7 @@ A deal knows its cards and chips; sessions, dealers to come and views are not it
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Final
 
@@ -63,7 +64,7 @@ from engine.rules import (
     SessionOptions,
     WeliCut,
 )
-from engine.trick import NO_TRUMPS, CardOrder, card_order, legal_cards
+from engine.trick import NO_TRUMPS, CardOrder, card_order, legal_cards, strongest
 
 FREE_EXCHANGE_LIMIT = 5
 """Cards that a free exchange may swap (`rules.md` §9)."""
@@ -191,8 +192,7 @@ class Deal:
 
     def clockwise_from(self, seat: Seat) -> tuple[Seat, ...]:
         """The seats dealt in, clockwise, beginning with `seat`, which is one of them."""
-        at = self.seats.index(seat)
-        return self.seats[at:] + self.seats[:at]
+        return _clockwise(self.seats, seat)
 
     def left_of(self, seat: Seat) -> Seat:
         """The next seat dealt in, clockwise (`rules.md` §2, §12)."""
@@ -282,11 +282,28 @@ class Deal:
             self.kind = _SEVEN_MUSS
 
 
+@cache
+def _clockwise(seats: tuple[Seat, ...], first: Seat) -> tuple[Seat, ...]:
+    """The seats, ascending, from one of them on and round."""
+    at = seats.index(first)
+    return seats[at:] + seats[:at]
+
+
 _FIELDS_OF: Final = attrgetter(*[field.name for field in fields(Deal)])
 
 # Read once: Python 3.11 takes long to read a member from its enum.
-_MUSS, _NORMAL, _SEVEN_MUSS = DealKind
+_MUSS: Final = DealKind.MUSS
+_NORMAL: Final = DealKind.NORMAL
+_SEVEN_MUSS: Final = DealKind.SEVEN_MUSS
+_FOLD: Final = Call.FOLD
+_BETTLER: Final = Call.BETTLER
+_LAST: Final = Call.LAST
 _PLAY: Final = DecisionKind.PLAY
+_NO_EXCHANGE: Final = ExchangeMode.NONE
+_FREE_EXCHANGE: Final = ExchangeMode.FREE
+_NO_CONTRACTS: Final = Contracts.NONE
+_NEW_SUIT: Final = OderMeaning.NEW_SUIT
+_STRIKER_LEADS: Final = FirstLead.STRIKER
 
 # Most decisions are plays. There is one event for each, made beforehand.
 _PLAYED: Final = [[Decided(seat, play, False) for play in PLAYS] for seat in range(MAX_PLAYERS)]
@@ -406,21 +423,21 @@ def _apply_trumps(deal: Deal, seat: Seat, action: Action) -> None:
 
 def _begin_auction(deal: Deal) -> None:
     contracts = deal.ruleset.contracts
-    if contracts is Contracts.NONE or not deal.is_open_normal:
+    if contracts is _NO_CONTRACTS or not deal.is_open_normal:
         return
     deal.queue = (deal.dealer,) if contracts is Contracts.DEALER else deal.clockwise_from(deal.dealer)
 
 
 def _legal_bids(deal: Deal, seat: Seat) -> Legal:
     highest = max([CONTRACTS_UPWARDS.index(contract) for _, contract in deal.bids], default=0)
-    bids = [Contract.WEITER]
-    for contract in CONTRACTS_UPWARDS[highest + 1 :]:
-        turns_cards = contract is Contract.WEITER_ODER or (
-            contract is Contract.ODER and deal.ruleset.oder is OderMeaning.NEW_SUIT
-        )
-        if deal.stock or not turns_cards:
-            bids.append(contract)
-    return Listed(DecisionKind.BID, tuple([BIDS[contract] for contract in bids]))
+    return _bids_above(highest, deal.ruleset.oder is _NEW_SUIT, bool(deal.stock))
+
+
+@cache
+def _bids_above(highest: int, oder_turns: bool, has_stock: bool) -> Listed:
+    turning = [Contract.WEITER_ODER, *([Contract.ODER] if oder_turns else [])]
+    higher = [bid for bid in CONTRACTS_UPWARDS[highest + 1 :] if has_stock or bid not in turning]
+    return Listed(DecisionKind.BID, tuple([BIDS[contract] for contract in (Contract.WEITER, *higher)]))
 
 
 def _apply_bid(deal: Deal, seat: Seat, action: Action) -> None:
@@ -466,12 +483,16 @@ def _begin_declarations(deal: Deal) -> None:
 
 
 def _legal_calls(deal: Deal, seat: Seat) -> Legal:
-    calls = [Call.FOLD, Call.PLAY]
-    if deal.ruleset.bettler:
-        calls.append(Call.BETTLER)
-    is_claimed = any(call is Call.LAST for _, call in deal.declarations)
-    if deal.ruleset.last_say and not is_claimed and len(deal.queue) > 1:
-        calls.append(Call.LAST)
+    ruleset = deal.ruleset
+    may_wait = (
+        ruleset.last_say and len(deal.queue) > 1 and _LAST not in [call for _, call in deal.declarations]
+    )
+    return _calls(ruleset.bettler, may_wait)
+
+
+@cache
+def _calls(bettler: bool, last: bool) -> Listed:
+    calls = (Call.FOLD, Call.PLAY, *[Call.BETTLER] * bettler, *[Call.LAST] * last)
     return Listed(DecisionKind.DECLARE, tuple([DECLARES[call] for call in calls]))
 
 
@@ -479,9 +500,9 @@ def _apply_call(deal: Deal, seat: Seat, action: Action) -> None:
     assert isinstance(action, Declare)
     deal.declarations += ((seat, action.call),)
     deal.queue = deal.queue[1:]
-    if action.call is Call.LAST:
+    if action.call is _LAST:
         deal.queue += (seat,)
-    elif action.call is Call.FOLD:
+    elif action.call is _FOLD:
         deal.active = tuple([other for other in deal.active if other != seat])
 
 
@@ -490,7 +511,7 @@ def _apply_call(deal: Deal, seat: Seat, action: Action) -> None:
 
 def _begin_exchange(deal: Deal) -> None:
     ruleset = deal.ruleset
-    if ruleset.exchange is ExchangeMode.NONE or not deal.is_open_normal or not deal.is_contested:
+    if ruleset.exchange is _NO_EXCHANGE or not deal.is_open_normal or not deal.is_contested:
         return
     deal.queue = exchange_turns(deal)
 
@@ -507,7 +528,7 @@ def _legal_exchange(deal: Deal, seat: Seat) -> Legal:
         return _legal_discard(deal, seat)
     hand, ruleset = deal.hands[seat], deal.ruleset
     most = min(len(hand), len(deal.stock))
-    if ruleset.exchange is ExchangeMode.FREE:
+    if ruleset.exchange is _FREE_EXCHANGE:
         most = min(most, FREE_EXCHANGE_LIMIT)
     else:
         most = min(most, ruleset.exchange_limit)
@@ -531,7 +552,7 @@ def _apply_exchange(deal: Deal, seat: Seat, action: Action) -> None:
 
 def _swap(deal: Deal, seat: Seat, laid: tuple[Card, ...]) -> None:
     """Lay cards away and draw as many; with `free`, extra cards for what came face up (`rules.md` §9)."""
-    is_free = deal.ruleset.exchange is ExchangeMode.FREE
+    is_free = deal.ruleset.exchange is _FREE_EXCHANGE
     paid = 0 if is_free else deal.collect((seat,), deal.ruleset.exchange_fee * len(laid))[seat]
     drawn = deal.draw(len(laid))
     face_up = drawn[FACE_DOWN_DRAWS:] if is_free else ()
@@ -551,7 +572,8 @@ def _extra_cards(deal: Deal, face_up: Card) -> int:
 
 
 def _begin_laying_away(deal: Deal) -> None:
-    if deal.is_contested:
+    # Whoever got extra cards in an exchange has laid as many away in the same turn.
+    if deal.ruleset.turn_up_to_dealer and deal.is_contested:
         deal.queue = tuple([seat for seat in deal.active if len(deal.hands[seat]) > deal.ruleset.hand_size])
 
 
@@ -583,15 +605,14 @@ def _begin_play(deal: Deal) -> None:
 def first_leader(deal: Deal) -> Seat:
     """Who leads to the first trick, once the striker is known (`rules.md` §10)."""
     assert deal.striker is not None
-    if deal.ruleset.first_lead is FirstLead.STRIKER:
+    if deal.ruleset.first_lead is _STRIKER_LEADS:
         return deal.striker
     return next(seat for seat in deal.forehand_order if seat in deal.active)
 
 
 def active_from(deal: Deal, seat: Seat) -> tuple[Seat, ...]:
     """The active seats, clockwise, beginning with `seat`, which is one of them."""
-    at = deal.active.index(seat)
-    return deal.active[at:] + deal.active[:at]
+    return _clockwise(deal.active, seat)
 
 
 def _legal_plays(deal: Deal, seat: Seat) -> Legal:
@@ -619,9 +640,22 @@ def _run_play(deal: Deal) -> None:
         if len(cards) > 1:
             deal.decision = Decision(seat, Listed(_PLAY, itemgetter(*cards)(PLAYS)))
             return
+        if deal.winning is None:
+            _play_last_trick(deal)
+            return
         card = cards[0]
         deal.events.append(_HAD_TO_PLAY[seat][card])
         _put(deal, seat, card)
+
+
+def _play_last_trick(deal: Deal) -> None:
+    """Whoever leads a last card has everybody follow with theirs."""
+    deal.trick = tuple([(seat, deal.hands[seat][0]) for seat in deal.queue])
+    for seat, card in deal.trick:
+        deal.events.append(_HAD_TO_PLAY[seat][card])
+        deal.hands[seat], deal.hand_sizes[seat] = (), 0
+    deal.queue = ()
+    _take_trick(deal, strongest(deal.trick, deal.order)[0])
 
 
 def _put(deal: Deal, seat: Seat, card: Card) -> None:
@@ -659,7 +693,7 @@ def _begin_settlement(deal: Deal) -> None:
         deal.tie_break,
         deal.forehand_order,
         deal.active,
-        tuple([seat for seat, call in deal.declarations if call is Call.BETTLER]),
+        tuple([seat for seat, call in deal.declarations if call is _BETTLER]),
         deal.striker,
         tuple(deal.tricks_won),
         deal.pot,

@@ -13,7 +13,9 @@ from engine.cards import Seat
 from engine.rules import DealKind, MussAfter, PenaltyMode, RemainderTo, Ruleset
 
 # Read once: Python 3.11 takes long to read a member from its enum.
-_MUSS, _NORMAL, _SEVEN_MUSS = DealKind
+_MUSS: Final = DealKind.MUSS
+_NORMAL: Final = DealKind.NORMAL
+_SEVEN_MUSS: Final = DealKind.SEVEN_MUSS
 _TO_STRIKER: Final = RemainderTo.STRIKER
 
 
