@@ -111,7 +111,8 @@ class RunProgress:
 
     def bot_withdrawn(self, bot: str, why: str, voided: int) -> None:
         """Say that a bot no longer takes part."""
-        self._console.print(f"{why}: {counted(voided, 'session')} will not be played", markup=False)
+        text = f"{why}: {counted(voided, 'session')} will not be played" if voided else why
+        self._console.print(text, markup=False)
 
     @property
     def _done(self) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from arena.cli.building import check_address, check_traces
-from arena.cli.embedded import EmbeddedRun, Outcome, RunOptions
+from arena.cli.embedded import EmbeddedRun, RunOptions
 from arena.cli.errors import (
     EXIT_BOT_FAULTS,
     EXIT_FAILED,
@@ -22,8 +23,9 @@ from arena.cli.runs import create_run, folder_for, open_run
 from arena.cli.signals import EXIT_BY_SIGNAL
 from arena.cli.tables import console_for_data, leaderboard_json, print_leaderboard
 from arena.config import TournamentFile
-from arena.results import AttemptEnd, SlotCounts
-from arena.schedule import FORMATS, ScheduleError, tournament_seed
+from arena.faults import FaultCause
+from arena.results import AttemptEnd, SessionResult, SlotCounts
+from arena.schedule import FORMATS, ScheduleError, slot_label, tournament_seed
 from arena.store import Store, StoreError
 from arena.text import counted
 
@@ -78,7 +80,8 @@ def run(
                 print_leaderboard(store, console_for_data())
         counts = store.slot_counts()
         has_faults = strict and _has_faults(store)
-    _sum_up(outcome, counts, folder, _resume_command(context, folder))
+        remarks = [*outcome.remarks, *_faults(store.results())]
+    _sum_up(remarks, counts, folder, _resume_command(context, folder))
     if outcome.failure is not None:
         raise CommandFailed(outcome.failure, EXIT_FAILED)
     if outcome.signal is not None:
@@ -143,9 +146,23 @@ def _has_faults(store: Store) -> bool:
     )
 
 
-def _sum_up(outcome: Outcome, counts: SlotCounts, folder: Path, resume_command: str) -> None:
+def _faults(results: Iterable[SessionResult]) -> list[str]:
+    """A line for every cause of a bot's faults: how often, and where it is seen first."""
+    seen: dict[tuple[str, FaultCause], list[str]] = {}
+    for result in results:
+        for seat in result.seats:
+            for fault in seat.faults:
+                labels = seen.setdefault((seat.bot, fault.cause), [])
+                labels.append(slot_label(result.block, result.session))
+    return [
+        f"bot {bot} {cause.sentence}: {counted(len(labels), 'time')}, first in session {labels[0]}"
+        for (bot, cause), labels in sorted(seen.items())
+    ]
+
+
+def _sum_up(remarks: Iterable[str], counts: SlotCounts, folder: Path, resume_command: str) -> None:
     """Say what is left to say on stderr, the run's folder last."""
-    for line in outcome.remarks:
+    for line in remarks:
         click.echo(line, err=True)
     if counts.void:
         click.echo(

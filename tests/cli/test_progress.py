@@ -59,6 +59,23 @@ def test_a_few_lines_tell_how_far_it_is(
     assert [line.endswith(" decisions/s") for line in lines] == [count > 0 for count in told]
 
 
+@pytest.mark.parametrize(
+    ("voided", "told"),
+    [(0, "anna is gone"), (1, "anna is gone: 1 session will not be played"), (2, "anna is gone: 2 sessions")],
+)
+def test_a_withdrawal_is_told_with_what_it_costs(
+    voided: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is said of sessions when there are none."""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with Store.open(make_run(tmp_path / "run", sessions=0)) as store:
+        account = Account.of(store)
+    RunProgress(account, Pace(ManualTime(), account.tally)).bot_withdrawn("anna", "anna is gone", voided)
+    assert isinstance(sys.stderr, io.StringIO)
+    assert sys.stderr.getvalue().startswith(told)
+    assert (": " in sys.stderr.getvalue()) is (voided > 0)
+
+
 def test_a_terminal_gets_a_bar_that_is_gone_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -284,6 +284,17 @@ def test_strict_is_about_every_kind_of_fault(
     assert run_at_once(monkeypatch, file, "--out", tmp_path / "lax", **how).code == 0
 
 
+def test_faults_are_told_by_bot_and_cause(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often each happened, and the first session in which it can be looked at."""
+    done = run_at_once(monkeypatch, file, "--out", tmp_path / "run", absent=2)
+    told = [line for line in done.err.splitlines() if "was not there when the join limit was over" in line]
+    assert told[0] == "bot anna was not there when the join limit was over: 2 times, first in session 1.1"
+    assert len(told) == 4
+    assert "bot anna" not in run_at_once(monkeypatch, file, "--out", tmp_path / "well").err
+
+
 def test_void_sessions_are_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are neither rated nor averaged, and whoever reads the table knows."""
     folder = make_run(tmp_path / "run", sessions=3)
