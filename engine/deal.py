@@ -2,8 +2,8 @@
 
 `PHASES` at the end of the file is the table: what a phase does when it begins, what its
 next seat may answer, what an answer does, which phase follows. A phase whose queue of
-seats is empty is over. One dispatcher, `Deal._advance`, walks the table, takes forced
-decisions by itself, and stops where a seat must be asked.
+seats is empty is over. One dispatcher, `Deal._next_phases`, walks the table; a phase takes forced
+decisions by itself and stops where a seat must be asked (`run`).
 
 A deal knows its cards and chips; sessions, dealers to come and views are not its business.
 """
@@ -156,7 +156,7 @@ class Deal:
         self.base_kind, self.first_dealer, self.active = self.kind, self.dealer, self.seats
         self.events.append(DealBegan(self.number, self.dealer, self.kind, self.tie_break, self.seats))
         self.phase.begin(self)
-        self._advance()
+        self._next_phases()
 
     @property
     def is_over(self) -> bool:
@@ -180,7 +180,9 @@ class Deal:
         else:
             self.events.append(Decided(seat, action, False))
         self.phase.apply(self, seat, action)
-        self._advance()
+        self.phase.run(self)
+        if not self.queue:
+            self._next_phases()
 
     def copy(self) -> "Deal":
         """A deal in the same state that can be played on by itself; its list of events is empty."""
@@ -229,8 +231,8 @@ class Deal:
 
     # ---------------------------------------------------------------- the dispatcher
 
-    def _advance(self) -> None:
-        self.phase.run(self)
+    def _next_phases(self) -> None:
+        """From a phase that is over on to the next one that asks somebody, or to the end."""
         while not self.queue:
             if self.phase.then is None:
                 self.decision = None
@@ -387,8 +389,7 @@ def _begin_dealing(deal: Deal) -> None:
     turn_end = turn_at + (2 if pack[turn_at] == WELI and ruleset.turn_up_to_dealer else 1)
     turned, rest = pack[turn_at:turn_end], pack[:turn_at] + pack[turn_end:]
     for seat, hand in zip(order, deal_packets(rest, len(order), packets), strict=True):
-        deal.hands[seat] = hand
-        deal.hand_sizes[seat] = len(hand)
+        deal.hands[seat], deal.hand_sizes[seat] = hand, ruleset.hand_size
     deal.stock = rest[ruleset.hand_size * len(order) :]
     deal.turned = turned
     if turned[-1] != WELI:
@@ -629,7 +630,17 @@ def _playable(deal: Deal, seat: Seat) -> tuple[Card, ...]:
 
 def _apply_play(deal: Deal, seat: Seat, action: Action) -> None:
     assert isinstance(action, Play)
-    _put(deal, seat, action.card)
+    card, hand = action.card, deal.hands[seat]
+    at = hand.index(card)
+    deal.hands[seat] = hand[:at] + hand[at + 1 :]
+    deal.hand_sizes[seat] -= 1
+    play = (seat, card)
+    deal.trick += (play,)
+    if deal.winning is None or card in deal.order.beaten_by[deal.winning[1]]:
+        deal.winning = play
+    deal.queue = deal.queue[1:]
+    if not deal.queue:
+        _take_trick(deal, deal.winning[0])
 
 
 def _run_play(deal: Deal) -> None:
@@ -643,9 +654,8 @@ def _run_play(deal: Deal) -> None:
         if deal.winning is None:
             _play_last_trick(deal)
             return
-        card = cards[0]
-        deal.events.append(_HAD_TO_PLAY[seat][card])
-        _put(deal, seat, card)
+        deal.events.append(_HAD_TO_PLAY[seat][cards[0]])
+        _apply_play(deal, seat, PLAYS[cards[0]])
 
 
 def _play_last_trick(deal: Deal) -> None:
@@ -656,21 +666,6 @@ def _play_last_trick(deal: Deal) -> None:
         deal.hands[seat], deal.hand_sizes[seat] = (), 0
     deal.queue = ()
     _take_trick(deal, strongest(deal.trick, deal.order)[0])
-
-
-def _put(deal: Deal, seat: Seat, card: Card) -> None:
-    """A card goes from a hand to the trick, which is taken when all have played."""
-    hand = deal.hands[seat]
-    at = hand.index(card)
-    deal.hands[seat] = hand[:at] + hand[at + 1 :]
-    deal.hand_sizes[seat] -= 1
-    play = (seat, card)
-    deal.trick += (play,)
-    if deal.winning is None or card in deal.order.beaten_by[deal.winning[1]]:
-        deal.winning = play
-    deal.queue = deal.queue[1:]
-    if not deal.queue:
-        _take_trick(deal, deal.winning[0])
 
 
 def _take_trick(deal: Deal, winner: Seat) -> None:

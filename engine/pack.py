@@ -5,8 +5,10 @@ whose turn it is.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import chain, count
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from engine.cards import PACK_SIZE, Card, card_text
@@ -103,11 +105,20 @@ def cut(pack: Pack, top_size: int) -> Pack:
 
 def deal_packets(pack: Pack, hand_count: int, packets: tuple[int, int]) -> tuple[tuple[Card, ...], ...]:
     """Hands in dealing order, sorted by index: each gets `packets[0]` cards, then `packets[1]`."""
+    return tuple([tuple(sorted(cards_of(pack))) for cards_of in _hands_of(hand_count, packets)])
+
+
+@cache
+def _hands_of(hand_count: int, packets: tuple[int, int]) -> tuple[Callable[[Pack], tuple[Card, ...]], ...]:
+    """For each hand, what picks its cards from a pack."""
     first, second = packets
-    rest = pack[first * hand_count :]
+    rest = first * hand_count
     return tuple(
         [
-            tuple(sorted(pack[at * first : (at + 1) * first] + rest[at * second : (at + 1) * second]))
+            itemgetter(
+                *range(at * first, (at + 1) * first),
+                *range(rest + at * second, rest + (at + 1) * second),
+            )
             for at in range(hand_count)
         ]
     )
