@@ -8,7 +8,7 @@ that the bot was sent.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 from typing import Final, TypeAlias
 
@@ -24,6 +24,10 @@ class DecisionKind(StrEnum):
     EXCHANGE = "exchange"
     DISCARD = "discard"
     PLAY = "play"
+
+
+# Read once: Python 3.11 takes long to read a member from its enum.
+_EXCHANGE: Final = DecisionKind.EXCHANGE
 
 
 class Contract(StrEnum):
@@ -152,7 +156,7 @@ class Subsets:
     most: int
 
     def __iter__(self) -> Iterator[Action]:
-        make = Exchange if self.kind is DecisionKind.EXCHANGE else Discard
+        make = Exchange if self.kind is _EXCHANGE else Discard
         for size in range(self.least, self.most + 1):
             for cards in combinations(self.hand, size):
                 yield make(cards)
@@ -166,13 +170,12 @@ class Subsets:
         return next(iter(self)) if is_sole else None
 
     def __contains__(self, action: object) -> bool:
-        if not isinstance(action, Exchange | Discard) or KINDS[type(action)] is not self.kind:
+        if not isinstance(action, Exchange if self.kind is _EXCHANGE else Discard):
             return False
         cards = action.cards
-        return (
-            self.least <= len(cards) <= self.most
-            and all(card in self.hand for card in cards)
-            and all(left < right for left, right in pairwise(cards))
+        # Cards of the hand, each once and in its order.
+        return self.least <= len(cards) <= self.most and cards == tuple(
+            [card for card in self.hand if card in cards]
         )
 
 
