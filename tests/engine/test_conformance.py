@@ -1,5 +1,6 @@
 """The engine against vectors from an independent implementation, every field compared."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from engine.events import (
     StrikerFixed,
     TrickTaken,
 )
+from engine.fallback import fallback
 from engine.notation import action_text, parse_action
 from engine.pack import shuffle
 from engine.pot import PlayedDeal, settle
@@ -34,6 +36,13 @@ def sessions() -> Iterator[Any]:
     for name in SESSION_FILES:
         for number, session in enumerate(load(name, "sessions")):
             yield pytest.param(session, id=f"{name[9:-5]}-{number}-{session['name']}")
+
+
+def begin(recorded: Json) -> Session:
+    """A recorded session at its first decision."""
+    ruleset = make_ruleset(recorded["ruleset"], recorded["options"])
+    options = make_session_options(ruleset, recorded["session"])
+    return Session(ruleset, options, bytes.fromhex(recorded["seed"]))
 
 
 def by_seat(amounts: tuple[int, ...], seats: Json) -> Json:
@@ -108,9 +117,7 @@ def check_settlement(case: Json) -> None:
 @pytest.mark.parametrize("recorded", list(sessions()))
 def test_session(recorded: Json) -> None:
     """A recorded session, played from its seed and its answers, gives every recorded field."""
-    ruleset = make_ruleset(recorded["ruleset"], recorded["options"])
-    options = make_session_options(ruleset, recorded["session"])
-    session = Session(ruleset, options, bytes.fromhex(recorded["seed"]))
+    session = begin(recorded)
     for entry in recorded["decisions"]:
         if not entry["forced"]:
             assert session.decision is not None
@@ -125,6 +132,27 @@ def test_session(recorded: Json) -> None:
     for events, expected in zip(deals, recorded["deals"], strict=True):
         assert deal_record(events, expected) == expected
     check_result(session.result, recorded["result"])
+
+
+@pytest.mark.parametrize("recorded", [each for each in sessions() if each.values[0]["policy"] == "fallback"])
+def test_fallback(recorded: Json) -> None:
+    """A session answered by the fallback throughout has at every question the answer that was recorded."""
+    session = begin(recorded)
+    for entry in recorded["decisions"]:
+        if not entry["forced"]:
+            assert session.decision is not None
+            action = fallback(session.view(session.decision.seat), session.decision.legal)
+            assert action_text(action) == entry["answer"]
+            session.apply(action)
+    assert session.decision is None
+
+
+def test_the_fallback_was_recorded() -> None:
+    """Seven sessions were answered by the fallback; every kind of question but the exchange is in them."""
+    played = [each.values[0] for each in sessions() if each.values[0]["policy"] == "fallback"]
+    asked = [entry["kind"] for recorded in played for entry in recorded["decisions"] if not entry["forced"]]
+    assert len(played) == 7
+    assert Counter(asked) == {"play": 241, "bid": 20, "declare": 16, "discard": 9, "trump": 1}
 
 
 def check_question(decision: Decision, entry: Json) -> None:
