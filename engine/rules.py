@@ -398,26 +398,48 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OptionTrial:
-    """One value of one option, in a ruleset that can be played with it."""
+    """One value of one option, in a ruleset in which it has an effect."""
 
     option: str
     value: str | int | bool | None
     ruleset: Ruleset
 
 
+_GIVES_EFFECT: Final[Mapping[str, Mapping[str, Any]]] = {
+    "oder": {"contracts": Contracts.AUCTION},
+    "exchange_limit": {"exchange": ExchangeMode.PAID},
+    "exchange_fee": {"exchange": ExchangeMode.PAID},
+    "short_players_collect": {"striker_quota": 3},  # Good players are seldom short of two.
+    "remainder": {"ante": 7},  # Antes of 10 often divide by the tricks.
+    "bettler_bonus": {"bettler": True},
+    "weli_cut": {"cut_ritual": True},
+}
+"""What else a ruleset needs for an option to matter in it, and often."""
+
+
 def every_option_value() -> tuple[OptionTrial, ...]:
     """Each preset with each value of each option, for those who try them all.
 
-    Where a value does not go with the rest of its preset, the other option gives way. Of
-    numbers the least value stands for all, beside the preset's own.
+    The preset is changed so that the value has an effect: what switches the option on is on, and
+    Normal deals come, in which alone many options matter. Where a value does not go with the rest,
+    the other option gives way. Of numbers without an upper end the least stands for all, beside
+    the preset's own.
     """
     trials = []
     for preset in PRESETS.values():
         for option in OPTIONS:
+            base = replace(_with_normal_deals(preset), **_GIVES_EFFECT.get(option.name, {}))
             for value in _values_to_try(option, getattr(preset, option.name)):
-                ruleset = _made_possible(replace(preset, **{option.name: value}), option.name)
+                ruleset = _made_possible(replace(base, **{option.name: value}), option.name)
                 trials.append(OptionTrial(option.name, _plain(value), ruleset))
     return tuple(trials)
+
+
+def _with_normal_deals(preset: Ruleset) -> Ruleset:
+    """The preset, unless one Muss follows another in it: then a Normal deal comes after each."""
+    if preset.muss_after is MussAfter.FAILURE:
+        return replace(preset, muss_after=MussAfter.NORMAL_FAILURE)
+    return preset
 
 
 def _values_to_try(option: Option, own: object) -> tuple[Any, ...]:
@@ -426,8 +448,8 @@ def _values_to_try(option: Option, own: object) -> tuple[Any, ...]:
             return values
         case YesNo():
             return (False, True)
-        case Number(least):
-            return tuple(dict.fromkeys((least, own)))
+        case Number(least, most):
+            return tuple(dict.fromkeys((least, own))) if most is None else tuple(range(least, most + 1))
 
 
 def _made_possible(ruleset: Ruleset, kept: str) -> Ruleset:
@@ -437,6 +459,8 @@ def _made_possible(ruleset: Ruleset, kept: str) -> Ruleset:
             ruleset = replace(ruleset, exchange=ExchangeMode.PAID)
     elif kept == "exchange" and ruleset.exchange is ExchangeMode.NONE:
         ruleset = replace(ruleset, oder=OderMeaning.NEW_SUIT)
+    if ruleset.exchange_limit > ruleset.hand_size:
+        ruleset = replace(ruleset, hand_size=5)
     quota = ruleset.seven_muss_striker_quota
     if quota is not None and quota > ruleset.striker_quota:
         ruleset = replace(ruleset, striker_quota=max(quota, 2))

@@ -1,6 +1,7 @@
 """Rulesets: the presets, what an option may be, and what is refused (`rules.md` §3)."""
 
 from dataclasses import fields, replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -8,23 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import RulesError
+from engine.pack import SEED_BYTES
 from engine.rules import (
     OPTIONS,
     PRESETS,
     SALZBURG,
     SESSION_OPTIONS,
     TAVERN,
+    Number,
     OderMeaning,
     Option,
+    OptionTrial,
     Ruleset,
     SessionOptions,
     WeliCut,
+    every_option_value,
     make_ruleset,
     make_session_options,
     ruleset_values,
     session_values,
 )
-from tests.engine.playing import CASES, Case, play, values_of
+from tests.engine.playing import CASES, STYLES, Case, play, values_of
 
 AS_TOLD: dict[str, tuple[Any, Any]] = {
     "hand_size": (5, 4),
@@ -195,3 +200,50 @@ def test_an_option_that_another_switches_off_has_no_effect(case: Case) -> None:
     """Options that are switched off, and how the Weli is shown, change nothing in a session."""
     other = replace(case, ruleset=with_idle_options_changed(case.ruleset))
     assert play(other.session(), other).events == play(case.session(), case).events
+
+
+def trials_of(preset: Ruleset) -> list[OptionTrial]:
+    """The trials that begin from a preset, which come one preset after another."""
+    trials = every_option_value()
+    half = len(trials) // len(PRESETS)
+    at = [*PRESETS.values()].index(preset) * half
+    return list(trials[at : at + half])
+
+
+def same_play(one: OptionTrial, other: OptionTrial, number: int) -> bool:
+    """Whether a session of this number, answered by the same chance, goes the same way in both trials."""
+    events = []
+    for trial in (one, other):
+        options = make_session_options(trial.ruleset, {"players": 3 + number % 4, "deals": 3})
+        style = STYLES[number % len(STYLES)]
+        case = Case(trial.ruleset, options, number.to_bytes(SEED_BYTES, "big"), style, number)
+        events.append(play(case.session(), case).events)
+    return events[0] == events[1]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_every_value_is_tried_where_it_has_an_effect(preset: str) -> None:
+    """Of the trials of one option any two lead to different play; but the Joker only shows, and null is 2."""
+    without_effect = {("weli_as_joker", False, True), ("seven_muss_striker_quota", 2, None)}
+    trials = trials_of(PRESETS[preset])
+    assert {trial.option for trial in trials} == {option.name for option in OPTIONS}
+    for one, other in combinations(trials, 2):
+        if one.option == other.option:
+            is_same = all(same_play(one, other, number) for number in range(60))
+            assert is_same == ((one.option, one.value, other.value) in without_effect), (one, other)
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_every_value_of_a_short_list_is_tried(preset: str) -> None:
+    """Of every option all values are tried, of numbers without an end the least and the preset's own."""
+    tried = [(trial.option, trial.value) for trial in trials_of(PRESETS[preset])]
+    assert len(set(tried)) == len(tried)
+    for option in OPTIONS:
+        values = {value for name, value in tried if name == option.name}
+        if isinstance(option.values, Number) and option.values.most is None:
+            assert values == {option.values.least, ruleset_values(PRESETS[preset])[option.name]}
+        else:
+            assert values == set(values_of(option))
+    for trial in trials_of(PRESETS[preset]):
+        assert ruleset_values(trial.ruleset)[trial.option] == trial.value
+        assert make_ruleset(preset, ruleset_values(trial.ruleset)) == trial.ruleset
