@@ -11,7 +11,7 @@ from the events and the rules, not from the engine's views.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -21,12 +21,15 @@ from engine.deal import Deal
 from engine.events import CardsDealt, CutMade, Decided, Event, Exchanged, StrikerFixed
 from engine.pack import Pack, shuffle
 from engine.rules import DealKind, Ruleset, SessionOptions
-from engine.view import seen_by, view_of
+from engine.view import seen_by, seen_by_all, view_of
 from tests.engine.playing import choose, generator, random_case
 from tests.figures import Figure
 
 Watch = Callable[[Deal, Sequence[Event], Seat], Any]
 """All that a seat is shown at a moment: of the deal, and of the events so far."""
+
+WATCHER: Final[Seat] = -1
+"""Stands for somebody without a seat, who only watches: it is asked nothing and holds no card."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def cards_seen(deal: Deal, seat: Seat) -> set[Card]:
                 # Of several packs the last one is dealt: what earlier ones showed lies anywhere.
                 seen = set(shown)
             case CardsDealt():
-                seen |= {*event.turned, *event.hands[seat]}
+                seen |= {*event.turned, *(() if seat == WATCHER else event.hands[seat])}
             case StrikerFixed(turned=turned):
                 seen |= set(turned)
             case Exchanged(actor):
@@ -171,14 +174,14 @@ class Comparison:
     is_whole: bool = False
     """Whether no public difference came before the end."""
 
-    def run(self, rng: Random, watch: Watch) -> None:
-        """Play a deal and its double.
+    def run(self, rng: Random, watch: Watch, watcher: Seat | None = None) -> None:
+        """Play a deal and its double, seen from a seat drawn by chance, or by the watcher.
 
         Raises:
             AssertionError: the seat was shown a difference that the rules do not make public.
         """
         setting = random_setting(rng)
-        seat = rng.randrange(setting.options.players)
+        seat = rng.randrange(setting.options.players) if watcher is None else watcher
         first = play_some(setting, rng, seat, watch)
         places = self._swap(rng, first.deal, seat)
         double = with_places(setting, max(1, len(first.deal.cuts)), places).deal()
@@ -229,19 +232,26 @@ def shown_by_engine(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # 
     return view_of(deal, seat), [seen_by(event, seat) for event in events]
 
 
-def compare_many(count: int, watch: Watch = shown_by_engine) -> list[Comparison]:
-    """Compare so many deals with their doubles."""
+def told_to_all(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 whatever is told
+    """What the engine lets everybody hear."""
+    return [seen_by_all(event) for event in events]
+
+
+def compare_many(count: int, watch: Watch = shown_by_engine, watcher: Seat | None = None) -> list[Comparison]:
+    """Compare so many deals with their doubles; see `Comparison.run`."""
     comparisons = []
     for number in range(count):
         comparison = Comparison()
-        comparison.run(generator(number), watch)
+        comparison.run(generator(number), watch, watcher)
         comparisons.append(comparison)
     return comparisons
 
 
-def check_many(count: int, figure: Figure) -> None:
+def check_many(
+    count: int, figure: Figure, watch: Watch = shown_by_engine, watcher: Seat | None = None
+) -> None:
     """Compare, and see that the comparison was worth something."""
-    comparisons = compare_many(count)
+    comparisons = compare_many(count, watch, watcher)
     moments = sum(comparison.moment_count for comparison in comparisons)
     whole = sum(comparison.is_whole for comparison in comparisons)
     moved = sum(comparison.swapped_count > 0 for comparison in comparisons)
@@ -263,6 +273,17 @@ def test_hidden_cards_change_no_view(figure: Figure) -> None:
 def test_hidden_cards_change_no_view_in_many_deals(figure: Figure) -> None:
     """In 10,000 deals, swapping cards hidden from a seat changes nothing that the seat is shown."""
     check_many(10_000, figure)
+
+
+def test_hidden_cards_change_nothing_for_a_watcher(figure: Figure) -> None:
+    """In 300 deals, swapping cards that are not public changes nothing that everybody may hear."""
+    check_many(300, figure, told_to_all, WATCHER)
+
+
+@pytest.mark.nightly
+def test_hidden_cards_change_nothing_for_a_watcher_in_many_deals(figure: Figure) -> None:
+    """In 10,000 deals, swapping cards that are not public changes nothing that everybody may hear."""
+    check_many(10_000, figure, told_to_all, WATCHER)
 
 
 def leaks_a_hand(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 whatever is shown
@@ -292,3 +313,25 @@ def test_a_leak_is_found(watch: Watch) -> None:
     """The comparison fails for views that hold what they must not, so that passing it means something."""
     with pytest.raises(AssertionError):
         compare_many(300, watch)
+
+
+def hears_a_seat(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 whatever is told
+    """A faulty watcher that is told what seat 0 is told."""
+    return [seen_by(event, 0) for event in events]
+
+
+def hears_what_was_laid_away(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 as above
+    """A faulty watcher that is told an exchange or a laying away with its cards."""
+    return [seen_by(event, event.seat) for event in events if isinstance(event, Decided | Exchanged)]
+
+
+def hears_the_truth(deal: Deal, events: Sequence[Event], seat: Seat) -> Any:  # noqa: ANN401 as above
+    """A faulty watcher that is told everything."""
+    return list(events)
+
+
+@pytest.mark.parametrize("watch", [hears_a_seat, hears_what_was_laid_away, hears_the_truth])
+def test_a_leak_to_a_watcher_is_found(watch: Watch) -> None:
+    """The comparison fails for a watcher who hears what only a seat may, or what nobody may."""
+    with pytest.raises(AssertionError):
+        compare_many(300, watch, WATCHER)
