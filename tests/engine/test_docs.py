@@ -45,8 +45,35 @@ TITLES: Final = (
 )
 
 
-OUR_CHOICES: Final = {5: 4, 7: 4, 9: 1, 10: 2, 11: 3, 12: 2}
-"""For each section, how many choices are marked as decided here."""
+OUR_CHOICES: Final = {
+    5: (
+        "The other card does not matter.",
+        "the dealer stays; the cards are dealt",
+        "a Seven, then nothing special or another Seven",
+        "the double ante of a Muss was paid by the first one.",
+    ),
+    7: (
+        "each player in turn clockwise speaks **once**",
+        "If everybody says *Weiter*, the dealer strikes with *Schlagen*.",
+        "recorded as that: the trumps stay and the dealer strikes.",
+        "here turns go clockwise and nobody else is asked.",
+    ),
+    9: ("but five instead of one for the Ace of trumps",),
+    10: (
+        'with `"striker"` the striker does.',
+        "If trumps are led, and you can beat the best trump on the trick, you must.",
+    ),
+    11: (
+        "A Normal deal pays the pot out, a Muss of either kind only with `muss_pays`.",
+        "Penalties are in the pot at once, to be won in the next deal.",
+        "A session begins with a Muss.",
+    ),
+    12: (
+        "which may pay nothing out, so that only penalties part the tied.",
+        "a dealer who was not tied cannot pass those who were.",
+    ),
+}
+"""For each section, the words that end each choice marked as decided here, as the rules mark it."""
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +138,17 @@ def test_the_page_says_what_it_is(page: str) -> None:
     opening, *sections = page.split("\n## ")
     assert "the product's statement of its rules" in opening
     assert "**[D]**" in opening
-    counts = {int(text.split(".")[0]): text.count("**[D]**") for text in sections if text[0].isdigit()}
-    assert {section: count for section, count in counts.items() if count} == OUR_CHOICES
+    marked = {
+        int(text.split(".")[0]): [" ".join(choice.split()) for choice in text.split("**[D]**")[:-1]]
+        for text in sections
+        if text[0].isdigit()
+    }
+    assert {section: len(choices) for section, choices in marked.items() if choices} == {
+        section: len(ends) for section, ends in OUR_CHOICES.items()
+    }
+    for section, ends in OUR_CHOICES.items():
+        for choice, end in zip(marked[section], ends, strict=True):
+            assert choice.endswith(end)
 
 
 def test_what_is_cited_exists() -> None:
