@@ -220,26 +220,34 @@ def _read_rules(values: Mapping[str, object]) -> tuple[str, Ruleset]:
         raise refused("rules.preset", preset, f"one of {', '.join(PRESETS)}")
     overrides = {name: value for name, value in values.items() if name != "preset"}
     try:
-        return preset, make_ruleset(preset, _option_values(overrides, "rules"))
+        ruleset = make_ruleset(preset, _option_values(overrides))
     except RulesError as error:
         raise ConfigError(f"rules.{error.option}", f"rules.{error}") from None
+    _check_numbers(overrides, "rules")
+    return preset, ruleset
 
 
 def _read_options(values: Mapping[str, object], ruleset: Ruleset, table_size: int) -> SessionOptions:
     names = [option.name for option in SESSION_OPTIONS if option.name != "players"]
     check_known(values, names, "session")
     try:
-        return make_session_options(ruleset, {"players": table_size, **_option_values(values, "session")})
+        options = make_session_options(ruleset, {"players": table_size, **_option_values(values)})
     except RulesError as error:
         raise ConfigError(f"session.{error.option}", f"session.{error}") from None
+    _check_numbers(values, "session")
+    return options
 
 
-def _option_values(values: Mapping[str, object], where: str) -> dict[str, object]:
+def _option_values(values: Mapping[str, object]) -> dict[str, object]:
     """The values for the engine: TOML has no null, so the text "null" stands for it."""
+    return {name: None if value == "null" else value for name, value in values.items()}
+
+
+def _check_numbers(values: Mapping[str, object], where: str) -> None:
+    """Of values that the engine takes, refuse those that are more than an arena can count."""
     for name, value in values.items():
         if isinstance(value, int) and value > MOST_CHIPS:
             raise refused(f"{where}.{name}", value, f"up to {MOST_CHIPS}")
-    return {name: None if value == "null" else value for name, value in values.items()}
 
 
 def _read_clock(values: Mapping[str, object]) -> ClockSettings:

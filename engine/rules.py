@@ -5,7 +5,7 @@ allows; the checks, the command `kratzen rules` and the documents all read it. N
 here knows how a deal is played.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -311,8 +311,9 @@ def make_ruleset(preset: str, overrides: Mapping[str, object] | None = None) -> 
     """
     if preset not in PRESETS:
         raise RulesError("preset", f"preset = {_shown(preset)}: allowed is one of {', '.join(PRESETS)}")
-    ruleset = replace(PRESETS[preset], **_read(_BY_NAME, overrides or {}))
-    _check_combination(ruleset)
+    read = _read(_BY_NAME, overrides or {})
+    ruleset = replace(PRESETS[preset], **read)
+    _check_combination(ruleset, read)
     return ruleset
 
 
@@ -356,15 +357,20 @@ def _read(table: Mapping[str, Option], values: Mapping[str, object]) -> dict[str
     return read
 
 
-def _check_combination(ruleset: Ruleset) -> None:
+def _check_combination(ruleset: Ruleset, written: Collection[str]) -> None:
+    """Refuse what cannot work together; `written` are the options that the preset did not set."""
     if (
         ruleset.oder is OderMeaning.EXTRA_EXCHANGE
         and ruleset.exchange is ExchangeMode.NONE
         and ruleset.contracts is not Contracts.NONE
     ):
+        # What was written comes first; the rest may be the preset's and unknown to the author.
+        names = sorted(("oder", "contracts", "exchange"), key=lambda name: name not in written)
+        first, *others = [f"{name} = {getattr(ruleset, name)}" for name in names]
         raise RulesError(
-            "oder",
-            "oder = extra_exchange with exchange = none: allowed is oder = new_suit, another exchange, or contracts = none",
+            names[0],
+            f"{first} with {' and '.join(others)}: "
+            "allowed is oder = new_suit, exchange = paid or free, or contracts = none",
         )
     if ruleset.exchange_limit > ruleset.hand_size:
         raise RulesError(

@@ -15,6 +15,7 @@ from arena.cli.errors import CommandFailed
 from arena.cli.inputs import json_option
 from arena.cli.output import print_json
 from arena.cli.tables import console_for_data, open_table
+from arena.config import MOST_CHIPS
 from engine.errors import RulesError
 from engine.rules import (
     OPTIONS,
@@ -60,6 +61,7 @@ def show_rules(preset: str, *, as_json: bool) -> None:
     for option in SESSION_OPTIONS:
         _add_row(table, option, _default_text(option), option.values.describe())
     console.print(table)
+    console.print(f'In a tournament file null is written "null", and no number is above {MOST_CHIPS}.')
 
 
 @rules.command("diff", epilog="Example: kratzen rules diff tavern salzburg")

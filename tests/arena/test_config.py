@@ -240,11 +240,21 @@ def test_plain_values_come_back_as_the_same_file(
         ("rules.betler = true", "rules.betler", "unknown key rules.betler: did you mean bettler?"),
         (
             'rules.contracts = "dealer"',
-            "rules.oder",
+            "rules.contracts",
             (
-                "rules.oder = extra_exchange with exchange = none: "
-                "allowed is oder = new_suit, another exchange, or contracts = none"
+                "rules.contracts = dealer with oder = extra_exchange and exchange = none: "
+                "allowed is oder = new_suit, exchange = paid or free, or contracts = none"
             ),
+        ),
+        (
+            "rules.hand_size = 10000000000",
+            "rules.hand_size",
+            "rules.hand_size = 10000000000: allowed is one of 4, 5",
+        ),
+        (
+            "session.tie_break = 10000000000",
+            "session.tie_break",
+            "session.tie_break = 10000000000: allowed is true or false",
         ),
         ('rules.ante = "null"', "rules.ante", "rules.ante = null: allowed is a whole number, 1 or more"),
         ("rules.ante = 1e3", "rules.ante", "rules.ante = 1000.0: allowed is a whole number, 1 or more"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 
 from arena.cli.main import exit_code
 from arena.cli.rules import rules
+from arena.config import MOST_CHIPS
 from engine.rules import OPTIONS, PRESETS, SESSION_OPTIONS, make_ruleset, ruleset_values
 
 
@@ -38,6 +40,14 @@ def test_show_has_every_option(preset: str) -> None:
         assert lines[at + 1] == option.sentence
     for option in SESSION_OPTIONS:
         assert any(line.split()[:1] == [option.name] for line in lines)
+
+
+def test_what_a_file_may_hold_is_told() -> None:
+    """Table and page say the largest number of a tournament file and how it writes null."""
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    for text in (output("show", "tavern"), page):
+        assert '"null"' in text
+        assert f" above {MOST_CHIPS}." in " ".join(text.split())
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))

@@ -141,6 +141,42 @@ def test_an_unknown_preset_is_refused() -> None:
         make_ruleset("inn")
 
 
+@pytest.mark.parametrize(
+    ("preset", "overrides", "option", "sentence"),
+    [
+        (
+            "tavern",
+            {"contracts": "auction"},
+            "contracts",
+            "contracts = auction with oder = extra_exchange and",
+        ),
+        (
+            "salzburg",
+            {"oder": "extra_exchange", "exchange": "none"},
+            "oder",
+            "oder = extra_exchange with exchange",
+        ),
+        (
+            "tavern",
+            {"exchange": "none", "contracts": "dealer"},
+            "contracts",
+            "contracts = dealer with exchange",
+        ),
+    ],
+)
+def test_what_was_written_is_named_first(
+    preset: str, overrides: dict[str, object], option: str, sentence: str
+) -> None:
+    """Of values that do not go together the one is named that the author wrote, not one of the preset."""
+    with pytest.raises(RulesError) as refused:
+        make_ruleset(preset, overrides)
+    assert refused.value.option == option
+    assert str(refused.value).startswith(sentence)
+    assert str(refused.value).endswith(
+        ": allowed is oder = new_suit, exchange = paid or free, or contracts = none"
+    )
+
+
 def test_oder_needs_an_exchange_only_where_it_can_be_bid() -> None:
     """`oder` may ask for an extra exchange where there is none as long as nobody can bid it."""
     assert make_ruleset("tavern", {"oder": "extra_exchange", "exchange": "none"}) == TAVERN
