@@ -5,13 +5,14 @@ which an event occurs twice counts once. A count that differs means that a vecto
 the meaning written here is not the one of whoever made the vectors.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import pytest
 
-from tests.engine.recorded import Json, RecordedDeal, RecordedSession, rank, recorded_sessions
+from tests.engine.recorded import VECTORS, Json, RecordedDeal, RecordedSession, rank, recorded_sessions
 
 OfDeal = Callable[[RecordedDeal], bool]
 OfSession = Callable[[RecordedSession], bool]
@@ -791,6 +792,23 @@ def all_sessions() -> list[RecordedSession]:
 def test_rare_event_occurs(event: RareEvent) -> None:
     """A rare event of the vectors' table occurs in exactly as many sessions as the table says."""
     assert sum(event.occurs(session) for session in all_sessions()) == event.session_count
+
+
+def rows_of_the_page() -> dict[tuple[str, str], int]:
+    """The vectors' own table: group and event, and in how many sessions it occurs."""
+    _, table = (VECTORS / "README.md").read_text(encoding="utf-8").split("## Coverage\n")
+    rows = {}
+    for group, events in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, flags=re.MULTILINE):
+        for event in events.split("; "):
+            name, count = event.rsplit(" ", 1)
+            if count.isdigit():
+                rows[group, name] = int(count)
+    return rows
+
+
+def test_the_table_is_the_one_of_the_vectors() -> None:
+    """Groups, names and counts are those of the page that came with the vectors, every row of it."""
+    assert {(event.group, event.name): event.session_count for event in COVERAGE} == rows_of_the_page()
 
 
 def test_the_table_is_whole() -> None:
