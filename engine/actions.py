@@ -113,6 +113,20 @@ KINDS: Final[dict[type[Action], DecisionKind]] = {
 }
 
 
+def _is_well_typed(action: object) -> bool:
+    """Whether an action of a list holds a value of its type.
+
+    Equality would not tell: 1.0 equals 1, and the text "fold" equals `Call.FOLD`.
+    """
+    if isinstance(action, Play):
+        return type(action.card) is int
+    if isinstance(action, Declare):
+        return type(action.call) is Call
+    if isinstance(action, Bid):
+        return type(action.contract) is Contract
+    return isinstance(action, NameTrump) and type(action.suit) is Suit
+
+
 @dataclass(slots=True)
 class Listed:
     """Legal answers that are listed one by one, in canonical order.
@@ -131,11 +145,11 @@ class Listed:
         return len(self.actions)
 
     def __contains__(self, action: object) -> bool:
-        # Nearly always it is one of these very values, and `==` of two dataclasses takes long.
+        # Nearly always it is the very object, and comparing every other one with it would take long.
         for legal in self.actions:
             if legal is action:
                 return True
-        return action in self.actions
+        return _is_well_typed(action) and action in self.actions
 
     def sole(self) -> Action | None:
         """The one answer that is legal; None when there are more."""
@@ -170,13 +184,14 @@ class Subsets:
         return next(iter(self)) if is_sole else None
 
     def __contains__(self, action: object) -> bool:
-        if not isinstance(action, Exchange if self.kind is _EXCHANGE else Discard):
+        if type(action) is not (Exchange if self.kind is _EXCHANGE else Discard):
             return False
         cards = action.cards
-        # Cards of the hand, each once and in its order.
-        return self.least <= len(cards) <= self.most and cards == tuple(
-            [card for card in self.hand if card in cards]
-        )
+        if type(cards) is not tuple or not self.least <= len(cards) <= self.most:
+            return False
+        # Cards of the hand, each once and in its order; True is no card, though it equals 1.
+        chosen = tuple([card for card in self.hand if card in cards])
+        return cards == chosen and set(map(type, cards)) <= {int}
 
 
 Legal: TypeAlias = Listed | Subsets

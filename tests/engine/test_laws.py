@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ from engine.actions import (
     Play,
     Subsets,
 )
-from engine.cards import PACK_SIZE, Card, Suit
+from engine.cards import PACK_SIZE, Card, Suit, card_text
 from engine.deal import Deal
 from engine.errors import IllegalActionError
 from engine.events import (
@@ -305,6 +306,49 @@ def test_an_illegal_answer_changes_nothing(case: Case, chance: int) -> None:
     with pytest.raises(IllegalActionError):
         session.apply(PLAYS[0])
     assert state_of(session) == before
+
+
+class OwnPlay(Play):
+    """Somebody else's kind of play."""
+
+
+def other_values(action: Action) -> list[Any]:
+    """What an action could hold in place of what it holds: equal to it, or another way to say it."""
+    match action:
+        case NameTrump(suit):
+            return [int(suit), suit.name]
+        case Bid(Contract() as word) | Declare(Call() as word):
+            return [word.value]
+        case Exchange(cards) | Discard(cards):
+            floats = tuple([float(card) for card in cards])
+            return [[*cards], 7, "", (None,), ("E7",), *([floats] if cards else [])]
+        case Play(card):
+            return [float(card), card_text(card), True]
+
+
+def look_alikes(action: Action) -> Iterator[Any]:
+    """Values that say the same as a legal answer, or equal it, and are none."""
+    yield from (None, 0, action_text(action), ANY, (action,))
+    kind: Any = type(action)
+    for value in (None, *other_values(action)):
+        yield kind(value)
+    if isinstance(action, Play):
+        yield OwnPlay(action.card)
+
+
+@given(CASES, st.integers(0, 2**32))
+def test_a_look_alike_is_no_answer(case: Case, chance: int) -> None:
+    """Whatever merely equals a legal answer, or says the same, is illegal and changes nothing."""
+    session = case.session()
+    rng = generator(chance)
+    for answer in steps(session, case):
+        if rng.random() < 0.8:
+            continue
+        before = state_of(session)
+        for action in look_alikes(answer):
+            with pytest.raises(IllegalActionError):
+                session.apply(action)
+            assert state_of(session) == before
 
 
 # ------------------------------------------------------------------ what follows from what
