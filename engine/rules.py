@@ -309,7 +309,7 @@ def make_ruleset(preset: str, overrides: Mapping[str, object] | None = None) -> 
         RulesError: an unknown preset or option, a value outside its list, or a
             combination that cannot work. The message names option, value and what is allowed.
     """
-    if preset not in PRESETS:
+    if preset not in tuple(PRESETS):  # A caller's value may have no hash.
         raise RulesError("preset", f"preset = {_shown(preset)}: allowed is one of {', '.join(PRESETS)}")
     read = _read(_BY_NAME, overrides or {})
     ruleset = replace(PRESETS[preset], **read)
@@ -330,7 +330,9 @@ def make_session_options(ruleset: Ruleset, values: Mapping[str, object]) -> Sess
         )
     options = SessionOptions(**read)
     if options.stack < ruleset.ante:
-        raise RulesError("stack", f"stack = {options.stack}: allowed is the ante ({ruleset.ante}) or more")
+        raise RulesError(
+            "stack", f"stack = {options.stack}: allowed is the ante ({_shown(ruleset.ante)}) or more"
+        )
     return options
 
 
@@ -349,7 +351,7 @@ def _read(table: Mapping[str, Option], values: Mapping[str, object]) -> dict[str
     for name, value in values.items():
         option = table.get(name)
         if option is None:
-            raise RulesError(name, f"unknown option {name}: allowed are {', '.join(table)}")
+            raise RulesError(name, f"unknown option {_name_shown(name)}: allowed are {', '.join(table)}")
         try:
             read[name] = option.values.read(value)
         except ValueError as allowed:
@@ -393,10 +395,19 @@ def _plain(value: object) -> str | int | bool | None:
 
 
 def _shown(value: object) -> str:
-    """A value as a configuration file would write it, cut to a readable length."""
+    """A value as a configuration file would write it, on one line and cut to a readable length."""
     names: dict[object, str] = {True: "true", False: "false", None: "null"}
-    text = names[value] if isinstance(value, bool | None) else repr(value)
+    try:
+        text = names[value] if isinstance(value, bool | None) else " ".join(repr(value).splitlines())
+    except ValueError:  # An integer too long to be written in decimal.
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _name_shown(name: object) -> str:
+    """The name of an option, in quotes when it is not a plain word."""
+    is_word = isinstance(name, str) and name.isidentifier() and len(name) <= 60
+    return str(name) if is_word else _shown(name)
 
 
 # --------------------------------------------------------------------------- every value

@@ -122,6 +122,12 @@ def test_every_value_is_taken(preset: str, option: Option) -> None:
         ({"exchange_limit": 5, "hand_size": 4}, "exchange_limit = 5: allowed is 0 to hand_size (4)"),
         ({"contracts": "dealer", "exchange": "none", "oder": "extra_exchange"}, "allowed is oder = new_suit"),
         ({"ante": "x" * 500}, "..."),
+        (
+            {"ante": -(10**5000)},
+            "ante = a number of thousands of digits: allowed is a whole number, 1 or more",
+        ),
+        ({"x\ny": 1}, r"unknown option 'x\ny': allowed are hand_size,"),
+        ({"x" * 500: 1}, "...: allowed are hand_size,"),
     ],
 )
 def test_what_cannot_be_is_refused(overrides: dict[str, object], said: str) -> None:
@@ -175,6 +181,21 @@ def test_what_was_written_is_named_first(
     assert str(refused.value).endswith(
         ": allowed is oder = new_suit, exchange = paid or free, or contracts = none"
     )
+
+
+@pytest.mark.parametrize("preset", [None, 1, [], {}, "Tavern", "x\ny"])
+def test_what_is_no_preset_is_refused(preset: Any) -> None:  # noqa: ANN401 whatever a caller hands in
+    """Whatever is handed in as a preset and is none is refused in one line."""
+    with pytest.raises(RulesError, match=r"^preset = [^\n]+: allowed is one of tavern, salzburg$"):
+        make_ruleset(preset)
+
+
+def test_an_ante_of_thousands_of_digits_is_told() -> None:
+    """A stack below such an ante is refused in one line too."""
+    with pytest.raises(
+        RulesError, match=r"^stack = 1000: allowed is the ante \(a number of thousands of digits\)"
+    ):
+        make_session_options(make_ruleset("tavern", {"ante": 10**5000}), {"players": 4})
 
 
 def test_oder_needs_an_exchange_only_where_it_can_be_bid() -> None:
