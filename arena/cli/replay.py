@@ -71,17 +71,19 @@ def list_sessions(folder: Path, *, as_json: bool) -> None:
 @click.option(
     "--suits",
     type=click.Choice([style.value for style in CardStyle]),
-    default=CardStyle.CANONICAL.value,
-    show_default=True,
-    help="How cards are written.",
+    help=f"How cards are written. [default: {CardStyle.CANONICAL.value}]",
 )
 @click.option(
     "--names",
     type=click.Choice([language.value for language in Language]),
-    help="Write the names of the cards, in English or German.",
+    help="Write the names of the cards instead, in English or German.",
 )
-def show_session(folder: Path, session: str, suits: str, names: str | None) -> None:
+def show_session(folder: Path, session: str, suits: str | None, names: str | None) -> None:
     """Show a whole session as text: hands, calls, tricks, payments."""
+    if suits is not None and names is not None:
+        raise CommandFailed(
+            "--suits with --names: cards are written in signs or by name, leave out one of them"
+        )
     with _reader(folder) as store:
         entry = store.find(session)
         text = store.replay(entry)
@@ -90,7 +92,8 @@ def show_session(folder: Path, session: str, suits: str, names: str | None) -> N
     except ReplayError as error:
         raise CommandFailed(f"{entry.where}: {error}", EXIT_FAILED) from None
     if names is None:
-        written = _signs(CardStyle(suits), weli_as_joker=played.header.ruleset.weli_as_joker)
+        style = CardStyle.CANONICAL if suits is None else CardStyle(suits)
+        written = _signs(style, weli_as_joker=played.header.ruleset.weli_as_joker)
     else:
         written = _names(Language(names))
     for line in show(played, written):

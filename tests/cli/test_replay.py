@@ -186,6 +186,13 @@ def test_cards_are_written_as_is_asked_for(folder: Path) -> None:
     assert "Eichel-" in kratzen("replay", "show", folder, "1.1", "--names", "de").out
 
 
+def test_cards_are_not_written_in_two_ways(folder: Path) -> None:
+    """Signs and names together are refused, instead of one of them being passed over."""
+    done = kratzen("replay", "show", folder, "1.1", "--names", "de", "--suits", "french")
+    assert (done.code, done.out) == (EXIT_USAGE, "")
+    assert "leave out one of them" in done.err
+
+
 def test_the_names_of_the_bots_are_in_every_view(folder: Path) -> None:
     """Nobody is left out of what is shown."""
     shown = kratzen("replay", "show", folder, "1.1").out
