@@ -1,4 +1,4 @@
-"""What every test shares: how many cases hypothesis makes, that a run can be repeated, and its figures.
+"""What every test shares: the cases of hypothesis, that a run can be repeated, figures, and time.
 
 A normal run makes the same cases every time, so that a failure is the change's and not chance's. The
 nightly run looks for new ones and prints how to make a failing one again.
@@ -6,6 +6,7 @@ nightly run looks for new ones and prints how to make a failing one again.
 
 import os
 from collections.abc import Callable
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+
+LONGEST_S: Final = {"soak": 0, "nightly": 1800, "slow": 1800}
+"""Seconds that tests of these marks may take; 0 is no limit. All others have what pyproject.toml says."""
 
 
 @pytest.fixture
@@ -42,3 +46,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("figures")
         for line in lines:
             terminalreporter.write_line(line)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give long tests the time that they need, unless they or the command line say how long they may take."""
+    if config.getoption("timeout") is not None:
+        return
+    for item in items:
+        marks = [mark for mark in LONGEST_S if item.get_closest_marker(mark)]
+        if marks and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONGEST_S[marks[0]]))

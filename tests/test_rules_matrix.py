@@ -156,7 +156,6 @@ def test_every_option_shows_itself_or_is_only_for_show() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_the_sample_bots_play_every_value_of_every_option(tmp_path: Path, figure: Figure) -> None:
     """No strike, no illegal answer, no forfeit, with either preset as the base, and each value in effect."""
     async with sample_bots(tmp_path) as arena:
