@@ -1,8 +1,11 @@
 """The admin services: what organisers ask over gRPC, handed to the hall, and its answers back.
 
 Checks the token, reads the request, writes the answer; what may be done is the hall's to say.
+A method that tells much writes by itself, since every message has a time limit; gRPC takes that
+as well as one that yields, but the generated types do not know it (`override`).
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
@@ -15,6 +18,7 @@ from arena.config import TournamentFile, parse_tournament, read_tournament
 from arena.hall import Hall
 from arena.refusals import Refusal, RefusedError
 from arena.sections import ConfigError
+from arena.server import caller_may_leave, end_call
 from arena.store import StoreError
 from arena.wire import admin as wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc
@@ -54,10 +58,11 @@ _ListRequest: TypeAlias = (
 class _Desk:
     """What all services do before and after: let in, and turn errors into statuses."""
 
-    def __init__(self, hall: Hall, admin_pass: AdminPass, porter: Porter) -> None:
+    def __init__(self, hall: Hall, admin_pass: AdminPass, porter: Porter, unread_ms: int) -> None:
         self.hall = hall
         self._pass = admin_pass
         self._porter = porter
+        self._unread_ms = unread_ms
 
     async def look(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
         """Let a call in that changes nothing, and answer it."""
@@ -86,26 +91,44 @@ class _Desk:
         if not self.is_token_needed:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, _LOOK_ONLY)
 
-    @asynccontextmanager
-    async def watching(self, context: _Context, stopping: str = _STOPPING) -> AsyncIterator[None]:
-        """Around a call that goes on and on: one of a limited number, and told when the arena stops."""
+    async def watch(
+        self, context: _Context, messages: AsyncIterator[object], stopping: str = _STOPPING
+    ) -> None:
+        """A call that goes on and on: one of a limited number, and told when the arena stops."""
         too_many = self._porter.door.enter_watcher()
         if too_many is not None:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
         try:
-            async with self._errors_as_statuses(context):
-                yield
+            await self.tell(context, messages)
         finally:
             self._porter.door.leave_watcher()
         if self.hall.is_closing:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, stopping)
+            await end_call(context, grpc.StatusCode.UNAVAILABLE, stopping)
+
+    async def tell(self, context: _Context, messages: AsyncIterator[object]) -> None:
+        """Send message after message; who reads nothing for too long is dropped."""
+        with caller_may_leave():
+            # By itself, so that a call of which nothing is read can be ended while its first message hangs.
+            await context.send_initial_metadata(())
+            async with self._errors_as_statuses(context):
+                async for message in messages:
+                    await self._send(context, message)
+
+    async def _send(self, context: _Context, message: object) -> None:
+        try:
+            async with asyncio.timeout(self._unread_ms / 1000):
+                await context.write(message)
+        except TimeoutError:
+            raise RefusedError(
+                Refusal.TOO_SLOW, f"nothing was read for {self._unread_ms} ms: read what is sent as it comes"
+            ) from None
 
     @asynccontextmanager
     async def _errors_as_statuses(self, context: _Context) -> AsyncIterator[None]:
         try:
             yield
         except RefusedError as error:
-            await context.abort(_STATUSES[error.refusal], str(error))
+            await end_call(context, _STATUSES[error.refusal], str(error))
         except StoreError as error:
             await context.abort(grpc.StatusCode.INTERNAL, str(error))
         except ConfigError as error:
@@ -143,17 +166,23 @@ class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
         )
         return admin_pb2.RevokeBotResponse(tournament_ids=withdrawn_from)
 
-    async def CheckBot(  # noqa: N802
+    async def CheckBot(  # type: ignore[override]  # noqa: N802
         self, request: admin_pb2.CheckBotRequest, context: _Context
-    ) -> AsyncIterator[admin_pb2.CheckBotResponse]:
+    ) -> None:
         """What each step of a bot's check finds; the check ends with the call."""
         desk = self._desk
         await desk.check_token_is_needed(context)
         await desk.admit(context)
         check = desk.hall.check_bot(request.name, deterministic=request.deterministic)
-        async with desk.watching(context, _CHECK_ENDED), aclosing(check) as verdicts:
-            async for verdict in verdicts:
-                yield admin_pb2.CheckBotResponse(verdict=wire.write_verdict(verdict))
+        async with aclosing(check) as verdicts:
+            await desk.watch(
+                context,
+                (
+                    admin_pb2.CheckBotResponse(verdict=wire.write_verdict(verdict))
+                    async for verdict in verdicts
+                ),
+                _CHECK_ENDED,
+            )
 
 
 class TournamentService(admin_pb2_grpc.TournamentServiceServicer):
@@ -191,15 +220,20 @@ class TournamentService(admin_pb2_grpc.TournamentServiceServicer):
         status = await self._desk.look(context, lambda: self._desk.hall.status(request.tournament_id))
         return admin_pb2.GetTournamentResponse(tournament=wire.write_status(status))
 
-    async def WatchTournament(  # noqa: N802
+    async def WatchTournament(  # type: ignore[override]  # noqa: N802
         self, request: admin_pb2.WatchTournamentRequest, context: _Context
-    ) -> AsyncIterator[admin_pb2.WatchTournamentResponse]:
+    ) -> None:
         """How a tournament stands, again and again; a watcher that reads slowly misses what is in between."""
         desk = self._desk
         await desk.admit(context)
-        async with desk.watching(context):
-            async for status in desk.hall.watch(request.tournament_id):
-                yield admin_pb2.WatchTournamentResponse(tournament=wire.write_status(status))
+        statuses = desk.hall.watch(request.tournament_id)
+        await desk.watch(
+            context,
+            (
+                admin_pb2.WatchTournamentResponse(tournament=wire.write_status(status))
+                async for status in statuses
+            ),
+        )
 
     async def ListTournaments(  # noqa: N802
         self, request: admin_pb2.ListTournamentsRequest, context: _Context
@@ -245,35 +279,40 @@ class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
             replays=[wire.write_replay(replay) for replay in page], next_page_token=token
         )
 
-    async def FetchReplay(  # noqa: N802
+    async def FetchReplay(  # type: ignore[override]  # noqa: N802
         self, request: admin_pb2.FetchReplayRequest, context: _Context
-    ) -> AsyncIterator[admin_pb2.FetchReplayResponse]:
+    ) -> None:
         """The replay of a session, piece by piece."""
         text = await self._desk.look(
             context, lambda: self._desk.hall.replay(request.tournament_id, request.session)
         )
-        for start in range(0, len(text), PIECE_BYTES):
-            yield admin_pb2.FetchReplayResponse(data=text[start : start + PIECE_BYTES])
+        await self._desk.tell(context, _pieces(text))
 
-    async def WatchSession(  # noqa: N802
+    async def WatchSession(  # type: ignore[override]  # noqa: N802
         self, request: admin_pb2.WatchSessionRequest, context: _Context
-    ) -> AsyncIterator[admin_pb2.WatchSessionResponse]:
+    ) -> None:
         """What everybody may see of a session, as it happens."""
         desk = self._desk
         await desk.check_token_is_needed(context)
         await desk.admit(context)
-        async with desk.watching(context):
-            async for events in desk.hall.watch_session(request.tournament_id, request.session_id):
-                yield wire.write_events(events)
+        news = desk.hall.watch_session(request.tournament_id, request.session_id)
+        await desk.watch(context, (wire.write_events(events) async for events in news))
 
 
-def register(server: grpc.aio.Server, hall: Hall, admin_pass: AdminPass, porter: Porter) -> None:
-    """Have a server serve all of them, `SERVICE_NAMES`."""
-    desk = _Desk(hall, admin_pass, porter)
+def register(
+    server: grpc.aio.Server, hall: Hall, admin_pass: AdminPass, porter: Porter, *, unread_ms: int
+) -> None:
+    """Have a server serve all of them, `SERVICE_NAMES`; who reads nothing for `unread_ms` is dropped."""
+    desk = _Desk(hall, admin_pass, porter, unread_ms)
     admin_pb2_grpc.add_RegistryServiceServicer_to_server(RegistryService(desk), server)
     admin_pb2_grpc.add_TournamentServiceServicer_to_server(TournamentService(desk), server)
     admin_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardService(desk), server)
     admin_pb2_grpc.add_ReplayServiceServicer_to_server(ReplayService(desk), server)
+
+
+async def _pieces(text: bytes) -> AsyncIterator[admin_pb2.FetchReplayResponse]:
+    for start in range(0, len(text), PIECE_BYTES):
+        yield admin_pb2.FetchReplayResponse(data=text[start : start + PIECE_BYTES])
 
 
 def _file_in(request: admin_pb2.CreateTournamentRequest) -> TournamentFile:

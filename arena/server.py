@@ -7,9 +7,10 @@ looks on the wire is `arena.wire`'s.
 import asyncio
 import errno
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import grpc
 import grpc.aio
@@ -28,7 +29,8 @@ held to is checked here: an arena that sees the message can say whose fault it w
 
 STOP_GRACE_S: Final = 1.0
 """What streams get to send their last words when the server stops."""
-
+LAST_WORD_S: Final = 1.0
+"""What a caller that does not read gets to take the status of its call."""
 
 _BIND_ERRORS: Final = {
     errno.EADDRINUSE: "it is in use",
@@ -51,6 +53,28 @@ class Tls:
 
     certificate: bytes
     key: bytes
+
+
+@contextmanager
+def caller_may_leave() -> Iterator[None]:
+    """Around what is sent: a call that was cancelled meanwhile ends, since nobody is there to hear more."""
+    try:
+        yield
+    except grpc.aio.InternalError:
+        raise asyncio.CancelledError from None
+
+
+async def end_call(context: grpc.aio.ServicerContext[Any, Any], status: grpc.StatusCode, detail: str) -> None:
+    """End a call with a status; nobody waits for a caller to read it who has read nothing so far.
+
+    gRPC sends a status after what was sent before, and keeps it, with the little that waits, until
+    that is read or the connection is gone.
+    """
+    try:
+        async with asyncio.timeout(LAST_WORD_S):
+            await context.abort(status, detail)
+    except TimeoutError:
+        raise asyncio.CancelledError from None
 
 
 class ServerError(Exception):
@@ -160,11 +184,8 @@ class BotServer:
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
         """One stream of one bot, from its first message to its last."""
-        try:
+        with caller_may_leave():
             await self._admit(requests, context)
-        except grpc.aio.InternalError:
-            # Something could not be sent because the call was cancelled: nobody is there to hear more.
-            raise asyncio.CancelledError from None
 
     async def _admit(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
@@ -209,7 +230,7 @@ class BotServer:
             member.lost(stream)
         closing = stream.closing
         if closing is not None and closing.status is not CloseStatus.OK:
-            await context.abort(grpc.StatusCode[closing.status.name], closing.goodbye.detail)
+            await end_call(context, grpc.StatusCode[closing.status.name], closing.goodbye.detail)
 
     async def _read(self, member: Member, stream: Stream, requests: AsyncIterator[bytes]) -> None:
         max_bytes = self._lobby.limits.max_message_bytes

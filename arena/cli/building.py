@@ -94,7 +94,10 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
         hall = Hall(premises, registry)
         if site.admin is not None:
             admin = site.admin
-            server.add(SERVICE_NAMES, lambda its_server: register(its_server, hall, admin, porter))
+            server.add(
+                SERVICE_NAMES,
+                lambda its_server: register(its_server, hall, admin, porter, unread_ms=site.link.unread_ms),
+            )
         if registry is not None:
             await hall.open()
         await server.start()

@@ -1,0 +1,247 @@
+"""Limits of an arena as those outside meet them: the real server on loopback, real calls."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import grpc
+import grpc.aio
+import pytest
+
+from arena.auth import AdminPass, new_token, token_hash
+from arena.cli.building import OpenArena, Site, open_arena
+from arena.config import parse_tournament
+from arena.door import DoorLimits
+from arena.link import LinkLimits
+from arena.store import Registry
+from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
+from tests.arena.bots import LinkedBot
+from tests.arena.halls import FILE, NAMES, file_with
+from tests.zoo.leftovers import until
+
+ADMIN_TOKEN: Final = new_token()
+PATIENCE_S: Final = 30.0
+"""For what this arena does at once, on a machine that is busy."""
+NOTHING_READ: Final = "nothing was read for 200 ms: read what is sent as it comes"
+HELLO: Final = bot_pb2.PlayRequest(
+    hello=bot_pb2.Hello(protocol_version=1, bot_name="raw", bot_version="1", max_sessions=64)
+)
+STRAY: Final = bot_pb2.Answer(session_id="none", request_id=1)
+LONG: Final = FILE.replace("deals = 2", "deals = 1000")
+"""A tournament that goes on for longer than any test here."""
+
+
+class Call(Protocol):
+    """A call whose answers are read one by one."""
+
+    async def read(self) -> Any:  # noqa: ANN401 - whatever the method answers
+        """The next, or EOF."""
+
+    async def initial_metadata(self) -> object:
+        """Comes when the arena has let the call in, or refused it."""
+
+    def cancel(self) -> bool:
+        """Leave."""
+
+
+class Arena:
+    """An arena that listens on loopback, and calls to it."""
+
+    def __init__(self, arena: OpenArena, channel: grpc.aio.Channel) -> None:
+        self.hall = arena.hall
+        self.lobby = arena.lobby
+        self._channel = channel
+        self._admin = (("authorization", f"Bearer {ADMIN_TOKEN}"),)
+
+    async def play(self, text: str, names: Sequence[str] = NAMES) -> tuple[str, str]:
+        """Start a tournament with bots that answer at once; its id, and that of a session."""
+        for name in names:
+            await self.hall.add_bot(name)
+            LinkedBot(self.lobby.member(name), max_sessions=64)
+        status = await self.hall.create(parse_tournament(file_with(text=text)), "")
+        its_id = status.tournament_id
+        await self.hall.start(its_id)
+        hosted = self.hall._running[its_id]
+        assert await until(lambda: bool(hosted.tables), PATIENCE_S)
+        return its_id, next(iter(hosted.tables))
+
+    async def watch(self, its_id: str) -> Call:
+        """A call that watches a tournament; nothing of it is read yet."""
+        stub: Any = admin_pb2_grpc.TournamentServiceStub(self._channel)
+        request = admin_pb2.WatchTournamentRequest(tournament_id=its_id)
+        call = stub.WatchTournament(request, metadata=self._admin)
+        return await _answered(call)
+
+    async def watch_session(self, its_id: str, session_id: str) -> Call:
+        """A call that watches a session; nothing of it is read yet."""
+        stub: Any = admin_pb2_grpc.ReplayServiceStub(self._channel)
+        request = admin_pb2.WatchSessionRequest(tournament_id=its_id, session_id=session_id)
+        call = stub.WatchSession(request, metadata=self._admin)
+        return await _answered(call)
+
+    async def bot(self, token: str, *messages: bot_pb2.PlayRequest) -> Call:
+        """A bot's stream, on which these messages were sent; nothing of it is read yet."""
+        stub: Any = bot_pb2_grpc.BotServiceStub(self._channel)
+        call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
+        with suppress(grpc.aio.AioRpcError):
+            for message in messages:
+                await call.write(message)
+        return await _answered(call)
+
+
+async def _answered(call: Call) -> Call:
+    """A call once the arena has let it in, or refused it."""
+    await call.initial_metadata()
+    return call
+
+
+@asynccontextmanager
+async def arena_at(
+    folder: Path, *, link: LinkLimits | None = None, door: DoorLimits | None = None
+) -> AsyncIterator[Arena]:
+    """An arena with these limits, and a channel to it that takes little before it is read."""
+    site = Site(
+        address="127.0.0.1:0",
+        admin=AdminPass(token_hash(ADMIN_TOKEN)),
+        link=link or LinkLimits(),
+        door=door or DoorLimits(),
+    )
+    options = (("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0))
+    with Registry.open(folder) as registry:
+        async with (
+            open_arena(site, registry) as arena,
+            grpc.aio.insecure_channel(arena.address, options) as channel,
+        ):
+            try:
+                yield Arena(arena, channel)
+            finally:
+                await arena.hall.close()
+
+
+async def end_of(call: Call) -> tuple[grpc.StatusCode, str]:
+    """Read a call to its end; the status and the text that it ends with."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                if await call.read() is grpc.aio.EOF:
+                    return grpc.StatusCode.OK, ""
+            except grpc.aio.AioRpcError as error:
+                return error.code(), error.details() or ""
+
+
+async def let_in(call: Callable[[], Awaitable[Call]], within_s: float) -> Call:
+    """Call again and again until the arena has a place for the call, and answers."""
+    async with asyncio.timeout(within_s):
+        while True:
+            tried = await call()
+            with suppress(grpc.aio.AioRpcError):
+                await tried.read()
+                return tried
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watchers are told without a pause, so that what they leave unread grows at once."""
+    monkeypatch.setattr("arena.hall.WATCH_INTERVAL_S", 0)
+    monkeypatch.setattr("arena.hall.WATCH_LONGEST_S", 0)
+    monkeypatch.setattr("arena.hall.TABLE_INTERVAL_S", 0)
+
+
+# ------------------------------------------------------------------ those who watch
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_who_watches_a_tournament_and_reads_nothing_is_dropped(tmp_path: Path) -> None:
+    """Its place is another's within 5 s of the bound; who reads stays (F8)."""
+    link, door = LinkLimits(unread_ms=200), DoorLimits(max_watchers=1)
+    async with arena_at(tmp_path, link=link, door=door) as arena:
+        its_id, _ = await arena.play(LONG)
+        unread = await arena.watch(its_id)
+        reader = await let_in(lambda: arena.watch(its_id), 5)
+        for _ in range(200):
+            assert (await reader.read()).tournament.tournament_id == its_id
+        reader.cancel()
+        code, said = await end_of(unread)
+        assert (code, said) == (grpc.StatusCode.RESOURCE_EXHAUSTED, NOTHING_READ)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_who_watches_a_session_and_reads_nothing_is_dropped(tmp_path: Path) -> None:
+    """The bound on events is looked at when something is read; time runs whether anything is or not (F8)."""
+    link, door = LinkLimits(unread_ms=200), DoorLimits(max_watchers=1)
+    async with arena_at(tmp_path, link=link, door=door) as arena:
+        its_id, session_id = await arena.play(LONG)
+        unread = await arena.watch_session(its_id, session_id)
+        (await let_in(lambda: arena.watch(its_id), 5)).cancel()
+        code, said = await end_of(unread)
+        assert (code, said) == (grpc.StatusCode.RESOURCE_EXHAUSTED, NOTHING_READ)
+
+
+async def test_watchers_are_bounded(tmp_path: Path) -> None:
+    """The one above the limit is refused with the limit, and is let in when another has left."""
+    async with arena_at(tmp_path, door=DoorLimits(max_watchers=1)) as arena:
+        its_id, session_id = await arena.play(LONG)
+        first = await arena.watch(its_id)
+        await first.read()
+        for second in (await arena.watch(its_id), await arena.watch_session(its_id, session_id)):
+            code, said = await end_of(second)
+            assert (code, said.partition(":")[0]) == (
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                "1 are watching, as many as this arena takes",
+            )
+        first.cancel()
+        (await let_in(lambda: arena.watch(its_id), PATIENCE_S)).cancel()
+
+
+# ------------------------------------------------------------------ those who play
+
+
+async def test_streams_are_bounded_in_all(tmp_path: Path) -> None:
+    """The stream above the limit is refused with the limit, whoever's it is."""
+    async with arena_at(tmp_path, door=DoorLimits(max_streams=2)) as arena:
+        tokens = [await arena.hall.add_bot(name) for name in NAMES[:3]]
+        bots = [await arena.bot(token, HELLO) for token in tokens[:2]]
+        for bot in bots:
+            assert (await bot.read()).HasField("welcome")
+        code, said = await end_of(await arena.bot(tokens[2]))
+        assert (code, said) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "2 streams are open, as many as this arena takes: try again later",
+        )
+        for bot in bots:
+            bot.cancel()
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (LinkLimits(max_answers_per_second=5), "5 answers a second"),
+        (LinkLimits(max_strays_per_second=5), "5"),
+    ],
+)
+async def test_answers_are_bounded(tmp_path: Path, limits: LinkLimits, said: str) -> None:
+    """More answers in a message than may come in a second end the stream, which may be opened again."""
+    flood = bot_pb2.PlayRequest(answers=bot_pb2.Answers(answers=[STRAY] * 6))
+    async with arena_at(tmp_path, link=limits) as arena:
+        bot = await arena.bot(await arena.hall.add_bot("alice"), HELLO, flood)
+        code, detail = await end_of(bot)
+        assert (code, said in detail) == (grpc.StatusCode.RESOURCE_EXHAUSTED, True), detail
+
+
+async def test_a_bot_that_reads_nothing_leaves_its_place(tmp_path: Path) -> None:
+    """When what waits for it is more than the limit, its stream is over, and its only place is free."""
+    many = LONG.replace("sessions_at_once = 1", "sessions_at_once = 64").replace("_group = 2", "_group = 16")
+    link = LinkLimits(max_pending_bytes=1000, unread_ms=500)
+    async with arena_at(tmp_path, link=link, door=DoorLimits(max_streams_per_bot=1)) as arena:
+        token = await arena.hall.add_bot("alice")
+        unread = await arena.bot(token, HELLO)
+        await arena.play(many, NAMES[1:])
+        again = await let_in(lambda: arena.bot(token, HELLO), 10)
+        code, said = await end_of(unread)
+        assert (code, said) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "more than 1000 bytes were left unread: read while you think",
+        )
+        again.cancel()
