@@ -6,8 +6,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from arena.auth import TOKEN_PREFIX
+import structlog
+
+from arena.auth import TOKEN_PREFIX, new_token
+from arena.cli.logs import log_to
 from arena.schedule import block_seed, session_id, session_nonce, tournament_seed
+from tests.arena.served import LIMIT_S, Served, end
 
 KRATZEN = Path(sys.executable).with_name("kratzen")
 
@@ -51,6 +55,64 @@ def test_no_file_and_no_line_of_a_run_holds_a_token(tmp_path: Path) -> None:
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any(file.name == "store.sqlite" for file in files)
     assert [file for file in files if TOKEN_PREFIX.encode() in file.read_bytes()] == []
+
+
+SERVED = TOURNAMENT.replace('name = "one"\ncommand = "python -m sample_bots.random_bot"', 'name = "remote"')
+
+
+def test_a_long_lived_arena_writes_no_token(tmp_path: Path) -> None:
+    """Not the admin's, no bot's and no wrong one, whatever goes wrong and however much gRPC says (F12d)."""
+    (tmp_path / "t.toml").write_text(SERVED)
+    arena = Served.start(tmp_path / "data", "--address", "127.0.0.1:0", GRPC_VERBOSITY="DEBUG")
+    wrong = [new_token() for _ in range(3)]
+    bots = []
+    try:
+        said = [arena.kratzen("tournament", "list", KRATZEN_ADMIN_TOKEN=token).stderr for token in wrong]
+        assert all("admin token" in sentence for sentence in said)
+        token = arena.kratzen("bots", "add", "remote").stdout.strip()
+        bots = [arena.bot("random_bot", each) for each in (*wrong, token)]
+        created = arena.kratzen("tournament", "create", tmp_path / "t.toml")
+        started = arena.kratzen("tournament", "start", "1", "--follow")
+        assert "before it said Hello" in started.stderr
+        listed = arena.kratzen("tournament", "status", "1", "--json")
+        for done in (created, started, listed, arena.kratzen("bots", "list", "--json")):
+            said += [done.stdout, done.stderr]
+        for bot in bots[:-1]:
+            said.append(bot.communicate(timeout=LIMIT_S)[1])
+    finally:
+        code, last = arena.stop()
+        for bot in bots:
+            end(bot)
+    assert code == 0
+    for text in (*said, last):
+        assert TOKEN_PREFIX not in text
+    files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
+    assert {"arena.log", "registry.sqlite", "store.sqlite"} <= {file.name for file in files}
+    for file in files:
+        data = file.read_bytes()
+        assert TOKEN_PREFIX.encode() not in data, file
+
+
+def _crash(token: str) -> None:
+    raise ValueError(f"no answer to {token}") from KeyError(token)
+
+
+def test_a_crash_is_logged_without_tokens(tmp_path: Path) -> None:
+    """Neither in the message of an error, nor deep in a value, nor in a cause (F12d)."""
+    token = new_token()
+    log_to(tmp_path / "arena.log")
+    try:
+        try:
+            _crash(token)
+        except ValueError as error:
+            structlog.get_logger().exception("crashed", words=["x", {"env": f"T={token}"}], error=error)
+    finally:
+        structlog.get_config()["logger_factory"]._file.close()
+        structlog.reset_defaults()
+    written = (tmp_path / "arena.log").read_text()
+    assert "Traceback" in written
+    assert token not in written
+    assert token.removeprefix(TOKEN_PREFIX) not in written
 
 
 def test_what_a_bot_is_told_says_nothing_about_the_seed() -> None:

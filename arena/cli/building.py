@@ -5,15 +5,13 @@ the hall. It decides nothing about the play.
 """
 
 import asyncio
-import os
 import resource
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Final
 
 from arena.address import is_loopback
 from arena.admin_services import SERVICE_NAMES, register
@@ -30,8 +28,6 @@ from arena.lobby import Lobby
 from arena.runner import Clockwork
 from arena.server import BotServer, ServerError, Tls
 from arena.store import Registry
-
-TRACE_SWITCH: Final = "KRATZEN_ALLOW_TRACE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +109,6 @@ def check_address(address: str, *, has_tls: bool, insecure: bool) -> None:
             f"{address} can be reached from other machines, and without TLS all that is said there, tokens "
             "too, can be read on the way: have `kratzen serve` show a certificate (--tls-cert, --tls-key), "
             "or accept that with --insecure"
-        )
-
-
-def check_traces(environment: Mapping[str, str] = os.environ) -> None:
-    """Raise CommandFailed when gRPC is to print what it carries, which tokens are part of."""
-    if environment.get("GRPC_TRACE") and not environment.get(TRACE_SWITCH):
-        raise CommandFailed(
-            "GRPC_TRACE is set, by which gRPC prints the tokens of bots: unset it, or set "
-            f"{TRACE_SWITCH}=1 as well to accept that"
         )
 
 

@@ -21,6 +21,8 @@ KEPT_LOGS: Final = 2
 _LOGGER: Final = "kratzen"
 _TOKEN: Final = re.compile(re.escape(TOKEN_PREFIX) + r"[A-Za-z0-9_-]+")
 
+_RENDER = structlog.processors.JSONRenderer()
+
 
 class LogFile(RotatingFileHandler):
     """The log's file; one that cannot be written, as on a full disk, stops no tournament."""
@@ -51,17 +53,12 @@ def log_to(folder: Path) -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             _without_tokens,
-            structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=lambda *_: logger,
     )
 
 
-def _without_tokens(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-    """Mask whatever looks like a token."""
-    del logger, method
-    return {
-        key: _TOKEN.sub(TOKEN_PREFIX + "…", value) if isinstance(value, str) else value
-        for key, value in event.items()
-    }
+def _without_tokens(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    """The line of an event, with whatever looks like a token masked, however deep in it that is."""
+    return _TOKEN.sub(TOKEN_PREFIX + "…", str(_RENDER(logger, method, event)))

@@ -6,7 +6,7 @@ module with gRPC, the database or tables may be imported here.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,12 +26,16 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 
+TRACE_SWITCH: Final = "KRATZEN_ALLOW_TRACE"
+
+
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
-    """Where a command lives, and its line in `kratzen --help`."""
+    """Where a command lives, its line in `kratzen --help`, and whether it opens a server or a channel."""
 
     module: str
     summary: str
+    has_tokens: bool = True
 
 
 COMMANDS: Final = {
@@ -40,9 +44,11 @@ COMMANDS: Final = {
     "serve": LazyCommand("arena.cli.serve", "Run an arena for bots that dial in from elsewhere."),
     "bots": LazyCommand("arena.cli.bots", "Register and revoke the bots of a running arena."),
     "tournament": LazyCommand("arena.cli.tournament", "Create, start, watch and stop its tournaments."),
-    "leaderboard": LazyCommand("arena.cli.leaderboard", "Show the table of a run."),
-    "replay": LazyCommand("arena.cli.replay", "List, show, verify and export the sessions of a run."),
-    "rules": LazyCommand("arena.cli.rules", "Show the rulesets and what tells them apart."),
+    "leaderboard": LazyCommand("arena.cli.leaderboard", "Show the table of a run.", has_tokens=False),
+    "replay": LazyCommand(
+        "arena.cli.replay", "List, show, verify and export the sessions of a run.", has_tokens=False
+    ),
+    "rules": LazyCommand("arena.cli.rules", "Show the rulesets and what tells them apart.", has_tokens=False),
 }
 
 
@@ -66,10 +72,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or say which ones its name is like."""
-        if args[0] in COMMANDS or args[0].startswith("-"):
-            return super().resolve_command(ctx, args)
-        raise NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        """Find a command, or say which ones its name is like; one with tokens only where none is printed."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        if args[0] in COMMANDS and COMMANDS[args[0]].has_tokens:
+            check_traces()
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -85,6 +93,15 @@ class LazyGroup(click.Group):
 @click.version_option(version("kratzen"), prog_name="kratzen")
 def kratzen() -> None:
     """A bot arena for Kratzen, the Austrian trick-taking card game."""
+
+
+def check_traces(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise CommandFailed when gRPC is to print what it carries, which tokens are part of."""
+    if environment.get("GRPC_TRACE") and not environment.get(TRACE_SWITCH):
+        raise CommandFailed(
+            "GRPC_TRACE is set, by which gRPC prints the tokens of bots: unset it, or set "
+            f"{TRACE_SWITCH}=1 as well to accept that"
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from arena.cli.building import check_address, check_traces
+from arena.cli.building import check_address
 from arena.cli.embedded import EmbeddedRun, RunOptions
 from arena.cli.errors import (
     EXIT_BOT_FAULTS,
@@ -67,7 +67,6 @@ def run(
     if dry_run:
         _show_plan(tournament, as_json=as_json)
         return 0
-    check_traces()
     check_address(address, has_tls=False, insecure=insecure)
     folder, store = _open(tournament, out, resume=resume)
     with store:

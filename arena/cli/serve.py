@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from arena.auth import AdminPass, new_token, token_hash
-from arena.cli.building import Site, check_address, check_traces, open_arena, raise_file_limit
+from arena.cli.building import Site, check_address, open_arena, raise_file_limit
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import read_file
 from arena.cli.logs import log_to
@@ -87,7 +87,6 @@ def serve(
     file = settings.serve
     address = file.address if address is None else address
     tls = _tls(tls_cert or file.tls_cert, tls_key or file.tls_key)
-    check_traces()
     check_address(address, has_tls=tls is not None, insecure=file.insecure if insecure is None else insecure)
     raise_file_limit()
     try:

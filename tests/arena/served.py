@@ -35,14 +35,16 @@ class Served:
         self.address = address
 
     @classmethod
-    def start(cls, folder: Path, *arguments: str, token: str = "", cwd: Path | None = None) -> Self:
+    def start(
+        cls, folder: Path, *arguments: str, token: str = "", cwd: Path | None = None, **variables: str
+    ) -> Self:
         """Start one on a data folder and wait until it listens; `token` is that of an earlier start."""
         process = subprocess.Popen(
             [KRATZEN, "serve", "--data", folder, *(arguments or ("--address", "127.0.0.1:0"))],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment(),
+            env=environment(**variables),
             cwd=cwd,
         )
         assert process.stdout is not None
@@ -77,7 +79,9 @@ class Served:
             text=True,
             timeout=LIMIT_S,
             check=False,
-            env=environment(KRATZEN_ADDRESS=self.address, KRATZEN_ADMIN_TOKEN=self.token, **variables),
+            env=environment(
+                **{"KRATZEN_ADDRESS": self.address, "KRATZEN_ADMIN_TOKEN": self.token, **variables}
+            ),
         )
 
     def bot(self, module: str, token: str, **variables: str) -> "subprocess.Popen[str]":

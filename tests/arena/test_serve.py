@@ -17,8 +17,7 @@ import grpc
 import pytest
 
 from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
-from arena.cli.building import TRACE_SWITCH
-from arena.cli.main import exit_code
+from arena.cli.main import COMMANDS, TRACE_SWITCH, exit_code
 from arena.ledger import TournamentState
 from arena.results import AttemptEnd
 from arena.store import Registry, StoreReader
@@ -266,11 +265,25 @@ def test_what_is_wrong_at_the_start_is_one_sentence(
     assert not (here.folder / "kratzen-data").exists()
 
 
-def test_a_trace_that_prints_tokens_is_refused(here: Here) -> None:
-    """GRPC's own trace would print tokens: it takes a second switch (X15)."""
-    said = here.refused("serve", GRPC_TRACE="http")
+@pytest.mark.parametrize(
+    "arguments", ["serve", "run t.toml", "bot check -- true", "bots list", "tournament list"]
+)
+def test_a_trace_that_prints_tokens_is_refused(here: Here, arguments: str) -> None:
+    """GRPC's own trace would print tokens: it takes a second switch, whichever the command (X15)."""
+    said = here.refused(*arguments.split(), GRPC_TRACE="http")
     assert "GRPC_TRACE is set" in said
     assert TRACE_SWITCH in said
+    assert list(here.folder.iterdir()) == []
+
+
+def test_commands_that_have_no_tokens_do_not_mind_a_trace(here: Here) -> None:
+    """They open neither server nor channel; no command is forgotten."""
+    assert {name for name, command in COMMANDS.items() if not command.has_tokens} == {
+        "leaderboard",
+        "replay",
+        "rules",
+    }
+    assert here.run("rules", "show", "tavern", GRPC_TRACE="http")[0] == 0
 
 
 def test_options_come_before_variables_and_these_before_the_file(here: Here) -> None:
