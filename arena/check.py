@@ -353,7 +353,7 @@ class Checker:
     async def _give_up(self, seat: CheckedSeat, request: Request) -> Reply:
         """Give up waiting as soon as the request is on its way: what the bot says will be late."""
         reply = seat.link_seat.decide(request)
-        while self._member.link.handed_at_us(request.session_id) is None:
+        while self._member.link.handed_at_us(request.session_id, request.request_id) is None:
             if self._member.gone is not None:
                 return await reply
             # No longer than this: the bot must not have answered yet when its time is over.

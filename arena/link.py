@@ -419,12 +419,14 @@ class Link:
         """In how many sessions the bot sits."""
         return len(self._desks)
 
-    def handed_at_us(self, session_id: str) -> int | None:
-        """When the open request of a session was first handed to the transport; None: it still waits.
+    def handed_at_us(self, session_id: str, request_id: int) -> int | None:
+        """When a session's last request was first handed to the transport.
 
-        While no stream is up the clock runs all the same: then it is the time of asking.
+        None while it still waits, or was not asked yet. While no stream is up the clock runs all the
+        same: then it is the time of asking.
         """
-        return self._desks[session_id].handed_at_us
+        desk = self._desks[session_id]
+        return desk.handed_at_us if request_id == desk.last_id else None
 
     def take_events(self) -> list[LinkEvent]:
         """What happened since the last call, in order."""

@@ -229,7 +229,7 @@ class LinkSeat(Seat):
 
     def handed_at_us(self, request: Request, asked_at_us: int) -> int:
         """When the link's transport took the request."""
-        handed_at_us = self._member.link.handed_at_us(request.session_id)
+        handed_at_us = self._member.link.handed_at_us(request.session_id, request.request_id)
         return asked_at_us if handed_at_us is None else handed_at_us
 
     def absence(self) -> Away | None:

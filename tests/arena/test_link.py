@@ -545,10 +545,10 @@ def test_the_clock_starts_when_the_request_is_taken(table: Table) -> None:
     table.link.start(start_of("s1"))
     table.now_us = 100
     table.ask("s1", 1)
-    assert table.link.handed_at_us("s1") is None
+    assert table.link.handed_at_us("s1", 1) is None
     table.now_us = 130
     table.read(stream)
-    assert table.link.handed_at_us("s1") == 130
+    assert table.link.handed_at_us("s1", 1) == 130
 
 
 def test_the_clock_of_an_absent_bot_starts_at_once(table: Table) -> None:
@@ -556,14 +556,24 @@ def test_the_clock_of_an_absent_bot_starts_at_once(table: Table) -> None:
     table.link.start(start_of("s1"))
     table.now_us = 100
     table.ask("s1", 1)
-    assert table.link.handed_at_us("s1") == 100
+    assert table.link.handed_at_us("s1", 1) == 100
     stream = table.join()
     table.link.settle("s1")
     table.now_us = 200
     table.ask("s1", 2)
     table.now_us = 250
     table.link.lost(stream)
-    assert table.link.handed_at_us("s1") == 200
+    assert table.link.handed_at_us("s1", 2) == 200
+
+
+def test_a_request_that_was_not_asked_yet_was_not_handed_over(table: Table) -> None:
+    """The time of the one before is not its own."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.read(stream)
+    table.link.settle("s1")
+    assert table.link.handed_at_us("s1", 2) is None
 
 
 def test_a_bot_may_do_without_news(table: Table) -> None:
@@ -619,7 +629,7 @@ def test_the_clock_goes_on_while_a_bot_is_away(table: Table) -> None:
         table.say(stream, HELLO)
         requests = [message for message in table.read(stream) if isinstance(message, Request)]
         assert [request.time_left_ms for request in requests] == [left_ms]
-        assert table.link.handed_at_us("s1") == 1_000 * MS
+        assert table.link.handed_at_us("s1", 1) == 1_000 * MS
         table.link.lost(stream)
 
 
