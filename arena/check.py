@@ -6,46 +6,44 @@ was started here at all, and how a verdict is printed is not known here.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
-from random import Random
 from typing import Final, Protocol
 
-from arena.clock import ClockSettings
-from arena.commitment import commitment
-from arena.lobby import LinkSeat, Member
-from arena.messages import (
-    MAX_TRIES,
-    Answer,
-    ArenaMessage,
-    GoodbyeReason,
-    Hello,
-    Rejected,
-    RejectReason,
-    Request,
-    Unreadable,
+from arena.check_findings import (
+    Finding,
+    Outcome,
+    difference,
+    first_wrong,
+    left_play,
+    speed_text,
+    times_of,
+    wrong,
+    wrong_play,
 )
-from arena.record import SeatInfo, SessionHeader
-from arena.referee import Referee
-from arena.replay import parse_ends
-from arena.results import AttemptEnd, SessionResult
-from arena.runner import Clockwork, SessionRunner
-from arena.seats import Arrived, Away, Gone, Reply, Seat
+from arena.check_table import PLAYERS, CutTogether, Ear, LinkTricks, Table, Trick, reject_first_answer
+from arena.check_trace import Sitting
+from arena.clock import ClockSettings
+from arena.door import Door
+from arena.lobby import Member
+from arena.messages import GoodbyeReason, Hello, RejectReason
+from arena.runner import US_PER_SECOND, Clockwork
 from arena.status import Verdict
 from arena.text import escape
-from engine.actions import DecisionKind, Subsets
-from engine.cards import cards_text
-from engine.fallback import fallback
-from engine.notation import action_text
-from engine.rules import SALZBURG, TAVERN, Ruleset, every_option_value, make_session_options
+from engine.actions import DecisionKind
+from engine.rules import SALZBURG, TAVERN, every_option_value, make_session_options
 from engine.session import Session
 
-PLAYERS: Final = 4
 SPEED_DECISIONS: Final = 1000
 BATCH_SESSIONS: Final = 8
+CUT_SESSIONS: Final = 3
 EXIT_LIMIT_S: Final = 5.0
+QUIET_S: Final = 0.3
+"""How long nothing is asked after a session, so that it shows what the bot makes of the end."""
+SILENT_STEPS: Final = 2
+"""A bot that was silent to a plain question in so many steps will be in the others."""
 CLOCK: Final = ClockSettings(max_strikes=1)
 """The clocks of the product's defaults; the first fault ends the questions of a session."""
 
@@ -58,121 +56,20 @@ class Process(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Trace:
-    """What was asked and answered in a step."""
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Where a bot that is started here is to dial, and who was turned away there."""
 
-    last_request: Request | None = None
-    last_reply: Reply | None = None
-    times_us: dict[DecisionKind, list[int]] = field(default_factory=dict)
-
-    def lines(self) -> tuple[str, ...]:
-        """The last question and what came back, for people."""
-        if self.last_request is None:
-            return ("nothing was asked yet",)
-        return (f"sent: {_request_text(self.last_request)}", f"came back: {_reply_text(self.last_reply)}")
+    address: str
+    door: Door
 
 
-class CheckedSeat(Seat):
-    """The bot's seat: every question goes through a trick, and all is written down."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the check: its name, and what takes it."""
 
-    def __init__(self, link_seat: LinkSeat, trace: Trace, trick: "Trick", clockwork: Clockwork) -> None:
-        self.link_seat = link_seat
-        self._trace = trace
-        self._trick = trick
-        self._clockwork = clockwork
-        self._has_given_up = False
-
-    async def decide(self, request: Request) -> Reply:
-        """Put a question by way of the trick."""
-        self._trace.last_request, self._trace.last_reply = request, None
-        asked_at_us = self._clockwork.time.now_us()
-        reply = await self._trick(self, request)
-        self._trace.last_reply = reply
-        if isinstance(reply, Arrived):
-            took_us = reply.at_us - self.handed_at_us(request, asked_at_us)
-            self._trace.times_us.setdefault(request.legal.kind, []).append(took_us)
-        return reply
-
-    def give_up(self) -> None:
-        """End the open request over the link, as if its clock had run out."""
-        self.link_seat.settled(expired=True)
-        self._has_given_up = True
-
-    def handed_at_us(self, request: Request, asked_at_us: int) -> int:
-        """When the link's transport took the request."""
-        return self.link_seat.handed_at_us(request, asked_at_us)
-
-    def absence(self) -> Away | None:
-        """Why no stream of the bot is up, or None."""
-        return self.link_seat.absence()
-
-    def reject(self, rejected: Rejected) -> None:
-        """Pass a rejection on."""
-        self.link_seat.reject(rejected)
-
-    def tell(self, message: ArenaMessage) -> None:
-        """Pass on what happens."""
-        self.link_seat.tell(message)
-
-    def settled(self, *, expired: bool) -> None:
-        """Pass on that the request is over, unless it was ended before."""
-        if not self._has_given_up:
-            self.link_seat.settled(expired=expired)
-        self._has_given_up = False
-
-
-Trick = Callable[[CheckedSeat, Request], Awaitable[Reply]]
-"""How a question is put to the bot."""
-
-
-async def ask_plainly(seat: CheckedSeat, request: Request) -> Reply:
-    """Put the question and wait for the answer."""
-    return await seat.link_seat.decide(request)
-
-
-def once(trick: Trick) -> Trick:
-    """The trick for the first question, plainly afterwards."""
-    tricks = iter((trick,))
-
-    async def ask(seat: CheckedSeat, request: Request) -> Reply:
-        return await next(tricks, ask_plainly)(seat, request)
-
-    return ask
-
-
-async def reject_first_answer(seat: CheckedSeat, request: Request) -> Reply:
-    """Reject whatever comes first, and take the answer after that."""
-    first = await seat.link_seat.decide(request)
-    if isinstance(first, Gone):
-        return first
-    seat.reject(
-        Rejected(
-            session_id=request.session_id,
-            request_id=request.request_id,
-            reason=RejectReason.ILLEGAL,
-            detail="rejected by the check, whatever it was: answer again",
-            tries_left=MAX_TRIES - 1,
-            time_left_ms=request.time_left_ms,
-        )
-    )
-    return await seat.link_seat.decide(request)
-
-
-class HouseSeat(Seat):
-    """A seat that the house plays: any legal answer, from a seed."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = Random(seed)  # noqa: S311  a player's whims, no secrets
-
-    async def decide(self, request: Request) -> Reply:
-        """Any legal answer; of cards to give up, the fallback's."""
-        legal = request.legal
-        if isinstance(legal, Subsets):
-            action = fallback(request.view, legal)
-        else:
-            action = self._random.choice(legal.actions)
-        return Arrived(Answer(request.session_id, request.request_id, action), 0)
+    name: str
+    take: Callable[[], Awaitable[Finding]]
 
 
 class Checker:
@@ -184,58 +81,77 @@ class Checker:
         clockwork: Clockwork,
         *,
         process: Process | None = None,
+        entrance: Entrance | None = None,
         deterministic: bool = False,
     ) -> None:
-        """Set up.
+        """Set up, and listen in on the bot from here on until `run` is over.
 
         Args:
             member: the bot's in the lobby; nothing else may have it sit anywhere meanwhile.
             clockwork: what sessions measure and wait with.
             process: what the bot runs in; it is sent away at the end, and must end well. None: it was
                 started elsewhere, and stays connected.
+            entrance: where it is to dial, to say what was seen there of one that does not come.
             deterministic: ask for the same play from the same session too.
         """
         self._member = member
         self._clockwork = clockwork
         self._process = process
-        self._trace = Trace()
-        self._numbers = count(1)
-        steps = [
-            self.hello,
-            self.every_decision,
-            self.batches,
-            self.rejection,
-            self.late,
-            self.repeated,
-            self.reconnection,
-            self.speed,
-        ]
-        if deterministic:
-            steps.append(self.determinism)
-        self._steps: Sequence[Callable[[], Awaitable[Verdict]]] = steps
+        self._entrance = entrance
+        self._ear = Ear(member)
+        self._table = Table(member, self._ear, clockwork, CLOCK)
+        self._tricks = LinkTricks(member, self._ear, clockwork)
+        self._steps = self._all_steps(deterministic=deterministic)
         self._came_as: Hello | None = None
         """What the bot said of itself in the first step."""
-        self._turned_away_before = member.turned_away
+        self._was_turned_away = member.turned_away
+        self._silent_steps = 0
+        """Steps in which the bot did not answer a question that was put plainly."""
+        self._given_up: str | None = None
+        """Why nothing more is asked, when that is neither that the bot is gone nor that it is silent."""
+        self._lost_at_end: Sitting | None = None
+        """The first session, when the bot went as soon as it was over."""
+
+    def _all_steps(self, *, deterministic: bool) -> tuple[Step, ...]:
+        steps = [
+            Step("hello", self.hello),
+            Step("every decision", self.every_decision),
+            Step("session end", self.session_end),
+            Step("batches", self.batches),
+            Step("rejected answer", self.rejection),
+            Step("late request", self.late),
+            Step("repeated request", self.repeated),
+            Step("reconnection", self.reconnection),
+            Step("speed", self.speed),
+        ]
+        if deterministic:
+            steps.append(Step("determinism", self.determinism))
+        if self._process is not None:
+            steps.append(Step("exit", self.goodbye))
+        return tuple(steps)
 
     async def run(self) -> AsyncIterator[Verdict]:
-        """The verdicts, one after the other; a bot that never came, or is gone, is asked nothing more.
+        """The verdicts, one after the other; a step that can tell nothing new is skipped.
 
         To cancel it ends the sessions that the bot sits in, and leaves the bot as it is.
         """
-        for step in self._steps:
-            self._trace = Trace()
-            yield await step()
-            if self._member.gone is not None or self._came_as is None:
-                return
-            if (changed := await self._changed(self._came_as)) is not None:
-                yield changed
-                return
-        if self._process is not None:
-            yield await self.goodbye(self._process)
+        try:
+            for step in self._steps:
+                reason = self._why_skip(step)
+                if reason is not None:
+                    yield Verdict(step.name, False, f"skipped: {reason}", skipped=True)
+                    continue
+                finding = await step.take()
+                self._silent_steps += finding.is_silence
+                yield Verdict(step.name, finding.passed, finding.sentence, finding.evidence)
+                if (changed := await self._changed(finding)) is not None:
+                    yield changed
+        finally:
+            self._ear.close()
 
     # ------------------------------------------------------------------ the steps
 
-    async def hello(self) -> Verdict:
+    async def hello(self) -> Finding:
         """The bot says Hello within the join limit."""
         was_there = self._member.there.is_set()
         began_us = self._clockwork.time.now_us()
@@ -243,198 +159,232 @@ class Checker:
             async with asyncio.timeout(CLOCK.join_ms / 1000):
                 await self._member.there.wait()
         except TimeoutError:
-            return Verdict("hello", False, f"no Hello within {CLOCK.join_ms} ms", self._why_away())
+            return Finding(False, f"no Hello within {CLOCK.join_ms} ms", self._seen_at_the_door())
         hello = self._came_as = self._member.hello
         if hello is None:
-            return Verdict("hello", False, "the bot ended before it said Hello", self._why_away())
+            gone = self._member.gone
+            why = "the bot ended" if gone is None else f"the bot {escape(gone.detail)}"
+            return Finding(False, f"{why} before it said Hello", self._seen_at_the_door())
         took_ms = (self._clockwork.time.now_us() - began_us) // 1000
         who = f"{escape(hello.bot_name)} {escape(hello.bot_version)} with {escape(hello.sdk)}"
-        when = "connected before" if was_there else f"after {took_ms} ms"
-        return Verdict("hello", True, f"{who}, {when}")
+        return Finding(True, f"{who}, {'connected before' if was_there else f'after {took_ms} ms'}")
 
-    async def every_decision(self) -> Verdict:
+    async def every_decision(self) -> Finding:
         """Each value of each option is played; all six kinds of decision are asked."""
-        result = await self._session(TAVERN, seat=0, deals=1, seed=_seed_of_turned_weli())
-        if (fault := _fault(result)) is not None:
-            return Verdict("every decision", False, fault, self._trace.lines())
+        first = await self._table.play(TAVERN, seat=0, deals=1, seed=_seed_of_turned_weli())
+        if (found := wrong(first)) is not None:
+            return found
+        await self._ear.quiet(QUIET_S)
+        if self._member.gone is not None:
+            self._lost_at_end = first.sitting
+            return Finding(False, "the bot was gone when its first session had ended: see `session end`")
+        outcomes = [first]
         trials = every_option_value()
         for number, trial in enumerate(trials):
-            result = await self._session(trial.ruleset, seat=number % PLAYERS, deals=2)
-            if (fault := _fault(result)) is not None:
-                sentence = f"with {trial.option} = {trial.value}: {fault}"
-                return Verdict("every decision", False, sentence, self._trace.lines())
-        missing = [kind.value for kind in DecisionKind if kind not in self._trace.times_us]
-        asked = sum(len(times) for times in self._trace.times_us.values())
-        assert not missing, f"the check has no session that asks for {missing}"
-        return Verdict(
-            "every decision", True, f"{asked} decisions in {len(trials)} sessions, each option value once"
-        )
+            outcome = await self._table.play(trial.ruleset, seat=number % PLAYERS, deals=2)
+            if (found := wrong(outcome)) is not None:
+                return Finding(
+                    False, f"with {trial.option} = {trial.value}: {found.sentence}", found.evidence
+                )
+            outcomes.append(outcome)
+        times = times_of(outcomes)
+        asked = sum(map(len, times.values()))
+        praise = f"{asked} decisions in {len(outcomes)} sessions, each option value once"
+        # A bot that folds whenever it can is not asked for more: no fault, but its author should know.
+        missing = [kind.value for kind in DecisionKind if kind not in times]
+        return Finding(True, f"{praise}; it never came to: {', '.join(missing)}" if missing else praise)
 
-    async def batches(self) -> Verdict:
+    async def session_end(self) -> Finding:
+        """A session that ends, with or without an open request, leads to nothing but the next one."""
+        if self._lost_at_end is not None:
+            return self._gone_at_end(self._lost_at_end)
+        ended = await self._table.play(TAVERN, seat=1, deals=1)
+        if (found := left_play(ended)) is not None:
+            return found
+        await self._ear.quiet(QUIET_S)
+        broken_off = await self._table.break_off(TAVERN, seat=1, deals=1)
+        # One that thinks for long is still busy with the request that is over, and cannot know it.
+        limit_s = QUIET_S + self._ear.trace.slowest_us / US_PER_SECOND
+        await self._ear.quiet(limit_s, lambda: bool(broken_off.late_strays()))
+        if self._member.gone is not None:
+            return self._gone_at_end(broken_off)
+        after = await self._table.play(TAVERN, seat=1, deals=1)
+        if (found := left_play(after)) is not None:
+            return found
+        # An answer to the request that was open may have been on its way.
+        for sitting, allowed in ((ended.sitting, 0), (broken_off, 1), (after.sitting, 0)):
+            if len(strays := sitting.late_strays()) > allowed:
+                what = f"answered after a session had ended: request {strays[allowed].request_id}"
+                return Finding(False, f"the bot {what}", sitting.end_evidence())
+        return Finding(True, "took the end of a session, and one with a request open, and went on")
+
+    async def batches(self) -> Finding:
         """Several sessions at once, their requests in one message."""
-        hello = self._member.hello
-        at_once = min(BATCH_SESSIONS, hello.max_sessions if hello else 1)
-        async with asyncio.TaskGroup() as group:
-            sessions = [
-                group.create_task(self._session(TAVERN, seat=0, deals=4), name=f"check {number}")
-                for number in range(at_once)
-            ]
-        results = [session.result() for session in sessions]
+        at_once = self._at_once(BATCH_SESSIONS)
+        outcomes = await self._play_at_once(at_once, None)
         praise = (
             f"{at_once} sessions at once" if at_once > 1 else "one session at a time, as the bot asks for"
         )
-        return self._verdict("batches", results, praise)
+        return first_wrong(outcomes) or Finding(True, praise)
 
-    async def rejection(self) -> Verdict:
+    async def rejection(self) -> Finding:
         """A rejected answer is followed by another to the same request."""
-        result = await self._session(TAVERN, seat=1, deals=2, trick=once(reject_first_answer))
-        return self._verdict("rejected answer", [result], "answered again after a rejection")
+        outcome = await self._table.play(TAVERN, seat=1, deals=2, trick=reject_first_answer)
+        return wrong(outcome) or Finding(True, "answered again after a rejection")
 
-    async def late(self) -> Verdict:
+    async def late(self) -> Finding:
         """A request whose clock ran out does not confuse the bot about the next."""
-        before = self._member.link.stray_counts[RejectReason.LATE]
-        result = await self._session(TAVERN, seat=1, deals=2, trick=once(self._give_up))
-        told = self._member.link.stray_counts[RejectReason.LATE] - before
-        return self._verdict(
-            "late request", [result], f"went on after a time-out; late answers rejected: {told}"
-        )
+        outcome = await self._table.play(TAVERN, seat=1, deals=2, trick=self._tricks.give_up)
+        praise = "its answer was rejected as late, and it went on"
+        return wrong(outcome, expected=RejectReason.LATE) or Finding(True, praise)
 
-    async def repeated(self) -> Verdict:
+    async def repeated(self) -> Finding:
         """A request that is sent twice is one request."""
-        result = await self._session(TAVERN, seat=1, deals=2, trick=once(self._send_twice))
-        return self._verdict("repeated request", [result], "took a request that came twice for one")
+        outcome = await self._table.play(TAVERN, seat=1, deals=2, trick=self._tricks.send_twice)
+        if (found := wrong(outcome, expected=RejectReason.ALREADY_ANSWERED)) is not None:
+            return found
+        assert outcome.trick_id is not None
+        assert outcome.sitting.copies(outcome.trick_id) == 2
+        if outcome.sitting.strays_to(outcome.trick_id):
+            return Finding(True, "answered both copies of a request, as it may, and went on")
+        return Finding(True, "took a request that came twice for one")
 
-    async def reconnection(self) -> Verdict:
-        """After a lost link the bot comes back and answers what is open."""
-        result = await self._session(SALZBURG, seat=2, deals=2, trick=once(self._cut_link))
-        verdict = self._verdict("reconnection", [result], "came back and answered what was open")
-        if not verdict.passed:
-            verdict = replace(verdict, evidence=(*verdict.evidence, *self._why_away()))
-        return verdict
-
-    async def speed(self) -> Verdict:
-        """A thousand decisions, one session at a time."""
-        results: list[SessionResult] = []
-        while (
-            not any(map(_fault, results))
-            and sum(len(times) for times in self._trace.times_us.values()) < SPEED_DECISIONS
-        ):
-            results.append(await self._session(TAVERN, seat=3, deals=20))
-            results.append(await self._session(SALZBURG, seat=3, deals=20))
-        times = self._trace.times_us
-        figures = ", ".join(
-            f"{kind.value} {_percentiles(times[kind])}" for kind in DecisionKind if kind in times
+    async def reconnection(self) -> Finding:
+        """After a lost link the bot comes back and answers what is open, in every session."""
+        outcome = await self._table.play(SALZBURG, seat=2, deals=2, trick=self._tricks.say_goodbye)
+        if (found := wrong_play(outcome)) is not None:
+            return found
+        at_once = self._at_once(CUT_SESSIONS)
+        outcomes = await self._play_at_once(at_once, CutTogether(self._member, self._ear, at_once))
+        for outcome in outcomes:
+            if (found := wrong_play(outcome)) is not None:
+                return found
+        sessions = "a session" if at_once == 1 else f"{at_once} sessions"
+        return Finding(
+            True,
+            f"came back after a goodbye, and after a cut with {sessions} open, and answered what was open",
         )
-        return self._verdict("speed", results, f"p50/p95/p99 in ms: {figures}")
 
-    async def determinism(self) -> Verdict:
+    async def speed(self) -> Finding:
+        """A thousand decisions, one session at a time."""
+        outcomes: list[Outcome] = []
+        while sum(map(len, times_of(outcomes).values())) < SPEED_DECISIONS:
+            ruleset = (TAVERN, SALZBURG)[len(outcomes) % 2]
+            outcomes.append(await self._table.play(ruleset, seat=3, deals=20))
+            if (found := wrong_play(outcomes[-1])) is not None:
+                return found
+        return Finding(True, f"p50/p95/p99 in ms: {speed_text(times_of(outcomes))}")
+
+    async def determinism(self) -> Finding:
         """The same session gives the same play."""
-        number = next(self._numbers)
-        digests: set[str] = set()
-        results = []
-        for _ in range(2):
-            self._numbers = count(number)
-            results.append(await self._session(TAVERN, seat=0, deals=10, digests=digests))
-        if len(digests) > 1:
-            return Verdict("determinism", False, "the same session was played in two ways")
+        number = self._table.new_number()
+        first, second = [await self._table.play(TAVERN, seat=0, deals=10, number=number) for _ in range(2)]
+        if first.play_sha256 != second.play_sha256:
+            return Finding(False, "the same session was played in two ways", difference(first, second))
         # Two sessions that the fallback played for the bot are alike, and say nothing of the bot.
-        return self._verdict("determinism", results, "the same session was played alike")
+        return first_wrong([first, second]) or Finding(True, "the same session was played alike")
 
-    async def goodbye(self, process: Process) -> Verdict:
+    async def goodbye(self) -> Finding:
         """After Goodbye the bot ends with exit code 0."""
+        assert self._process is not None
+        self._given_up = "the bot was sent away"
         self._member.close(GoodbyeReason.FINISHED, "the check is over")
-        code = await process.exit_code(EXIT_LIMIT_S)
+        code = await self._process.exit_code(EXIT_LIMIT_S)
+        evidence = ("sent: goodbye (finished): no more sessions, and not to come back",)
         if code is None:
-            return Verdict("exit", False, f"still running {EXIT_LIMIT_S:.0f} s after Goodbye")
-        return Verdict("exit", code == 0, f"exit code {code} after Goodbye")
+            return Finding(False, f"still running {EXIT_LIMIT_S:.0f} s after Goodbye", evidence)
+        return Finding(code == 0, f"exit code {code} after Goodbye", evidence if code else ())
 
-    # ------------------------------------------------------------------ tricks
+    # ------------------------------------------------------------------ what a step cannot tell any more
 
-    async def _give_up(self, seat: CheckedSeat, request: Request) -> Reply:
-        """Give up waiting as soon as the request is on its way: what the bot says will be late."""
-        reply = seat.link_seat.decide(request)
-        while self._member.link.handed_at_us(request.session_id, request.request_id) is None:
-            if self._member.gone is not None:
-                return await reply
-            # No longer than this: the bot must not have answered yet when its time is over.
-            await asyncio.sleep(0)
-        seat.give_up()
-        action = fallback(request.view, request.legal)
-        return Arrived(Answer(request.session_id, request.request_id, action), self._clockwork.time.now_us())
+    def _why_skip(self, step: Step) -> str | None:
+        """Why a step can tell nothing new; None when it can."""
+        gone = self._member.gone
+        if step.take == self.session_end and self._lost_at_end is not None:
+            return None
+        if gone is not None:
+            return f"the bot {escape(gone.detail)}"
+        if self._given_up is not None:
+            return self._given_up
+        # Whether a bot ends when it is told to is to be seen even of one that answers nothing.
+        if step.take == self.goodbye or not self._silent_steps:
+            return None
+        if not self._ear.trace.answer_count:
+            return "the bot answers nothing"
+        return "the bot is silent again and again" if self._silent_steps >= SILENT_STEPS else None
 
-    async def _send_twice(self, seat: CheckedSeat, request: Request) -> Reply:
-        answer = seat.link_seat.decide(request)
-        self._member.ask_again(request.session_id)
-        return await answer
-
-    async def _cut_link(self, seat: CheckedSeat, request: Request) -> Reply:
-        answer = seat.link_seat.decide(request)
-        self._member.close(GoodbyeReason.STOPPING, "the check cuts the link: come back")
-        return await answer
-
-    # ------------------------------------------------------------------ inside
-
-    async def _session(
-        self,
-        ruleset: Ruleset,
-        *,
-        seat: int,
-        deals: int,
-        trick: Trick = ask_plainly,
-        seed: bytes | None = None,
-        digests: set[str] | None = None,
-    ) -> SessionResult:
-        """Play a session with the bot at `seat`; its digest goes into `digests`."""
-        number = next(self._numbers)
-        seed = seed or sha256(f"check/{number}".encode()).digest()
-        header = _header(ruleset, self._member, seat, deals, number, seed)
-        referee = Referee(header, seed, seed)
-        checked = CheckedSeat(self._member.sit(referee, seat), self._trace, trick, self._clockwork)
-        seats: list[Seat] = [
-            checked if place == seat else HouseSeat(f"{number}/{place}") for place in range(PLAYERS)
-        ]
-        runner = SessionRunner(referee, seats, self._clockwork)
-        runner.open()
-        try:
-            played = await runner.play()
-        except BaseException:
-            runner.close(AttemptEnd.OPERATOR_STOP)
-            raise
-        runner.close(AttemptEnd.FINISHED)
-        if digests is not None:
-            digests.add(parse_ends(played.replay)[1].play_sha256)
-        return played.result
-
-    def _verdict(self, step: str, results: Sequence[SessionResult], praise: str) -> Verdict:
-        for result in results:
-            if (fault := _fault(result)) is not None:
-                return Verdict(step, False, fault, self._trace.lines())
-        return Verdict(step, True, praise)
-
-    async def _changed(self, came_as: Hello) -> Verdict | None:
+    async def _changed(self, finding: Finding) -> Verdict | None:
         """What is wrong with the bot between two steps; None while it is there, and still the one that came.
 
         A tournament waits for it as long, and takes no other version or build of it either.
         """
+        if self._came_as is None:
+            self._given_up = self._given_up or "the bot never said Hello"
+            return None
+        if finding.is_absence and self._member.link.absence is not None:
+            # It had the time of a decision to come back, and did not.
+            self._given_up = "the bot is away"
+            return None
+        if self._member.gone is not None or self._given_up is not None:
+            return None
         try:
             async with asyncio.timeout(CLOCK.join_ms / 1000):
                 await self._member.there.wait()
         except TimeoutError:
+            self._given_up = "the bot is away"
             sentence = f"the bot is away, and did not come back within {CLOCK.join_ms} ms"
             return Verdict("link", False, sentence, self._why_away())
         hello = self._member.hello
-        if hello is None or _build(hello) == _build(came_as):
+        if hello is None or _build(hello) == _build(self._came_as):
             return None
+        self._given_up = "the bot came back as another"
         sentence = (
-            f"the bot came as {_build(came_as)} and came back as {_build(hello)}: a tournament keeps to what "
-            "it saw first"
+            f"the bot came as {_build(self._came_as)} and came back as {_build(hello)}: a tournament keeps "
+            "to what it saw first"
         )
         return Verdict("version", False, sentence)
+
+    # ------------------------------------------------------------------ inside
+
+    def _at_once(self, most: int) -> int:
+        hello = self._member.hello
+        return min(most, hello.max_sessions if hello else 1)
+
+    async def _play_at_once(self, session_count: int, trick: Trick | None) -> list[Outcome]:
+        async with asyncio.TaskGroup() as group:
+            sessions = [
+                group.create_task(
+                    self._table.play(TAVERN, seat=0, deals=4, trick=trick), name=f"check {number}"
+                )
+                for number in range(session_count)
+            ]
+        return [session.result() for session in sessions]
+
+    def _gone_at_end(self, sitting: Sitting) -> Finding:
+        """The bot went when a session was over, although more may come."""
+        gone = self._member.gone
+        assert gone is not None
+        sentence = f"the bot {escape(gone.detail)} when a session had ended: it has to stay until Goodbye"
+        return Finding(False, sentence, sitting.end_evidence())
+
+    def _seen_at_the_door(self) -> tuple[str, ...]:
+        """What was seen of a bot that did not come in."""
+        lines = list(self._why_away())
+        if self._entrance is not None:
+            address, wrong_tokens = self._entrance.address, self._entrance.door.failure_count
+            if wrong_tokens:
+                calls = "1 call" if wrong_tokens == 1 else f"{wrong_tokens} calls"
+                lines.append(
+                    f"came: {calls} with a wrong token: send KRATZEN_TOKEN as it is, after `Bearer `"
+                )
+            elif not lines:
+                lines.append(f"nobody dialled {address}, which the bot was given as KRATZEN_ADDRESS")
+        return tuple(lines)
 
     def _why_away(self) -> tuple[str, ...]:
         ended, told = self._member.link.absence_detail, self._member.turned_away
         lines = [f"its last stream ended: {escape(ended)}"] if ended else []
-        if told is not None and told is not self._turned_away_before:
+        if told is not None and told is not self._was_turned_away:
             lines.append(f"its stream was refused: {escape(told.detail)}")
         return tuple(lines)
 
@@ -450,61 +400,6 @@ def _seed_of_turned_weli() -> bytes:
     raise AssertionError("count() does not end")
 
 
-def _header(
-    ruleset: Ruleset, member: Member, seat: int, deals: int, number: int, seed: bytes
-) -> SessionHeader:
-    version = member.hello.bot_version if member.hello else ""
-    others = [SeatInfo(f"house{place}", "1", "") for place in range(PLAYERS)]
-    return SessionHeader(
-        tournament="check",
-        block=number,
-        session=1,
-        session_id=sha256(seed).hexdigest()[:32],
-        ruleset=ruleset,
-        options=make_session_options(ruleset, {"players": PLAYERS, "deals": deals}),
-        seats=(*others[:seat], SeatInfo(member.name, version, ""), *others[seat + 1 :]),
-        clock=CLOCK,
-        commitment=commitment(seed, seed),
-    )
-
-
-def _fault(result: SessionResult) -> str | None:
-    """The first thing that went wrong in a session; the house does nothing wrong."""
-    for seat in result.seats:
-        for fault in seat.faults:
-            return f"the bot {fault.cause.sentence}" + (f": {escape(fault.detail)}" if fault.detail else "")
-    return None
-
-
 def _build(hello: Hello) -> str:
     """The version and the build of a bot, as it gave them."""
     return f"version {escape(hello.bot_version)!r}, build {escape(hello.build_digest)!r}"
-
-
-def _percentiles(times_us: list[int]) -> str:
-    """50, 95 and 99 of 100 were no slower, in milliseconds."""
-    ordered = sorted(times_us)
-    places = [ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] for percent in (50, 95, 99)]
-    return "/".join(f"{place / 1000:.1f}" for place in places)
-
-
-def _request_text(request: Request) -> str:
-    legal = request.legal
-    if isinstance(legal, Subsets):
-        answers = f"{legal.least} to {legal.most} of {cards_text(legal.hand)}"
-    else:
-        answers = ", ".join(action_text(action) for action in legal)
-    return f"request {request.request_id} of {request.session_id}: {legal.kind}, legal: {answers}"
-
-
-def _reply_text(reply: Reply | None) -> str:
-    match reply:
-        case None:
-            return "nothing"
-        case Gone(_, detail):
-            return f"the bot {escape(detail)}"
-        case Arrived(Answer(_, _, Unreadable(why))):
-            return f"an answer that cannot be read: {escape(why)}"
-        case Arrived(answer):
-            assert not isinstance(answer.action, Unreadable)
-            return action_text(answer.action)

@@ -96,6 +96,11 @@ class Door:
         known = self._failures.get(address)
         return 0 if known is None else known.count
 
+    @property
+    def failure_count(self) -> int:
+        """Wrong tokens that were shown, by all addresses in their present windows."""
+        return sum([known.count for known in self._failures.values()])
+
     def hold(self, address: str, now_us: int) -> int:
         """Count a wrong token; for how many milliseconds its answer is to be held back.
 

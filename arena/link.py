@@ -12,8 +12,8 @@ must not: bytes, sockets, tasks, a clock (time is an argument), the legality of 
 
 The host hands in what happened (`open`, `received`, `garbled`, `hello_expired`, `stalled`, `lost`) and
 what it wants said (`start`, `ask`, `tell`, `reject`, `settle`, `expire`, `end`, `reveal`,
-`close`), collects what it should know (`take_events`), and takes what waits for a stream as
-one batch (`take_batch`) whenever the stream's `wake` was called.
+`close`; `cut` says nothing), collects what it should know (`take_events`), and takes what waits
+for a stream as one batch (`take_batch`) whenever the stream's `wake` was called.
 """
 
 from collections import Counter, deque
@@ -295,11 +295,21 @@ class Stream:
     def close(self, closing: Closing) -> None:
         """Nothing but the last word comes after what waits; most endings drop that too."""
         if closing.goodbye.reason not in _STILL_DELIVERED:
-            self._waiting.clear()
-            self.waiting_bytes = 0
+            self._drop_waiting()
         self.closing = closing
         self.live = False
         self.add(closing.goodbye)
+
+    def cut(self, closing: Closing) -> None:
+        """Nothing comes any more, not even the last word: what waits is lost."""
+        self._drop_waiting()
+        self.closing = closing
+        self.live = False
+        self._wake()
+
+    def _drop_waiting(self) -> None:
+        self._waiting.clear()
+        self.waiting_bytes = 0
 
 
 @dataclass(slots=True)
@@ -590,6 +600,12 @@ class Link:
         """End the bot's stream; `come_back` says otherwise than is usual for the reason."""
         if self._stream is not None:
             self._close(self._stream, reason, detail, come_back=come_back)
+
+    def cut(self, detail: str) -> None:
+        """End the bot's stream without a word, as a network does that fails."""
+        if self._stream is not None:
+            self._stream.cut(_closing(GoodbyeReason.STOPPING, detail))
+            self._went_down(FaultCause.DISCONNECTED, detail)
 
     # -------------------------------------------------------------- inside
 

@@ -7,10 +7,21 @@ it carries what a link reports to whoever waits for it. It knows asyncio, not gR
 import asyncio
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from arena.clock import Time
-from arena.link import Answered, Down, Joined, Leaving, Link, LinkLimits, Stray, Stream, TurnedAway
+from arena.link import (
+    Answered,
+    Down,
+    Joined,
+    Leaving,
+    Link,
+    LinkEvent,
+    LinkLimits,
+    Stray,
+    Stream,
+    TurnedAway,
+)
 from arena.messages import (
     Answer,
     ArenaMessage,
@@ -32,6 +43,13 @@ from arena.referee import Referee
 from arena.seats import Arrived, Away, Gone, Reply, Seat
 from engine.notation import action_text
 
+Overhear: TypeAlias = Callable[[ArenaMessage | LinkEvent | Gone, int], None]
+"""Hears what is said to a bot and by it, each with the microsecond of the arena's clock."""
+
+
+def nobody_overhears(said: ArenaMessage | LinkEvent | Gone, at_us: int) -> None:
+    """What becomes of what is said while nobody listens in."""
+
 
 class Member:
     """One bot that may come: its link, whether it will still come, and its seats.
@@ -41,6 +59,8 @@ class Member:
         there: set while the bot has said Hello and has not gone for good.
         gone: why it will not come (again), or None.
         turned_away: what the last stream that was not let in was told, or None.
+        overhear: called with all that is handed to the bot's transport and all that its link reports,
+            when it is, and with why the bot is gone.
     """
 
     def __init__(
@@ -56,6 +76,7 @@ class Member:
         self.there = asyncio.Event()
         self.gone: Gone | None = None
         self.turned_away: Goodbye | None = None
+        self.overhear: Overhear = nobody_overhears
         self._time = time
         self._on_joined = on_joined
         self._seats: dict[str, LinkSeat] = {}
@@ -135,7 +156,11 @@ class Member:
 
     def take_batch(self, stream: Stream) -> tuple[ArenaMessage, ...]:
         """All that waits for a stream, handed to its transport at this moment; what came before is sent."""
-        return self.link.take_batch(stream, self._time.now_us())
+        now_us = self._time.now_us()
+        batch = self.link.take_batch(stream, now_us)
+        for message in batch:
+            self.overhear(message, now_us)
+        return batch
 
     def reveal(self, reveal: SeedReveal) -> None:
         """Open the commitment of a session whose block is over."""
@@ -147,12 +172,18 @@ class Member:
         self.link.close(reason, detail)
         self.carry()
 
+    def cut(self, detail: str) -> None:
+        """End the bot's stream without a word, if one is up."""
+        self.link.cut(detail)
+        self.carry()
+
     # ---------------------------------------------------------- for good
 
     def leave_for_good(self, gone: Gone) -> None:
         """The bot will not come (again): its open decisions are forfeited at once."""
         self.gone = gone
         self.there.set()
+        self.overhear(gone, self._time.now_us())
         for seat in self._seats.values():
             seat.leave(gone)
 
@@ -172,6 +203,7 @@ class Member:
     def carry(self) -> None:
         """Carry what the link reports to whoever waits for it."""
         for event in self.link.take_events():
+            self.overhear(event, self._time.now_us())
             match event:
                 case Joined(hello):
                     self.there.set()

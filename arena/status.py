@@ -128,12 +128,14 @@ class Verdict:
         passed: whether the bot did what the contract asks.
         sentence: what was seen.
         evidence: lines for its author when it failed: what was sent, what came back.
+        skipped: whether it was not taken at all, because it could tell nothing new.
     """
 
     step: str
     passed: bool
     sentence: str
     evidence: tuple[str, ...] = ()
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

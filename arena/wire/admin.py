@@ -92,13 +92,17 @@ def read_bot(message: admin_pb2.RegisteredBot) -> BotStatus:
 def write_verdict(verdict: Verdict) -> admin_pb2.Verdict:
     """What a step of a check found."""
     return admin_pb2.Verdict(
-        step=verdict.step, passed=verdict.passed, sentence=verdict.sentence, evidence=verdict.evidence
+        step=verdict.step,
+        passed=verdict.passed,
+        sentence=verdict.sentence,
+        evidence=verdict.evidence,
+        skipped=verdict.skipped,
     )
 
 
 def read_verdict(message: admin_pb2.Verdict) -> Verdict:
     """What a step of a check found."""
-    return Verdict(message.step, message.passed, message.sentence, tuple(message.evidence))
+    return Verdict(message.step, message.passed, message.sentence, tuple(message.evidence), message.skipped)
 
 
 # ------------------------------------------------------------------ tournaments

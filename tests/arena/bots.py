@@ -11,8 +11,6 @@ from arena.messages import (
     Answer,
     Answers,
     ArenaMessage,
-    Goodbye,
-    GoodbyeReason,
     Hello,
     Rejected,
     Request,
@@ -84,8 +82,12 @@ class LinkedBot:
     def answer(self, request: Request) -> None:
         """Answer a request by the script."""
         if (action := self._script(request)) is not None:
-            answer = Answer(request.session_id, request.request_id, action)
-            self._member.received(self._stream, Answers((answer,)))
+            self.say(request, action)
+
+    def say(self, request: Request, action: Action | None = None) -> None:
+        """Send an answer to a request, the first legal one unless it is said."""
+        answer = Answer(request.session_id, request.request_id, action or first_legal(request))
+        self._member.received(self._stream, Answers((answer,)))
 
     def read(self) -> None:
         """Take in what waits, and answer it."""
@@ -105,7 +107,7 @@ class LinkedBot:
 
 
 class Returning(LinkedBot):
-    """Comes back when it is told to, answers again when it was rejected: what a check asks of a bot."""
+    """Comes back when its link was lost, answers again when it was rejected: what a check asks of a bot."""
 
     def __init__(
         self, member: Member, script: Script = first_legal, *, max_sessions: int = 8, version: str = "1"
@@ -113,14 +115,20 @@ class Returning(LinkedBot):
         self._asked: dict[str, Request] = {}
         super().__init__(member, script, max_sessions=max_sessions, version=version)
 
+    def read(self) -> None:
+        """Take in what waits; when that was the last of the stream, open another one."""
+        stream = self._stream
+        super().read()
+        closing = stream.closing
+        if stream is self._stream and closing is not None and closing.goodbye.come_back:
+            asyncio.get_running_loop().call_soon(self.come_back)
+
     def on(self, message: ArenaMessage) -> None:
         """React to what is no request."""
         if isinstance(message, Request):
             self._asked[message.session_id] = message
         elif isinstance(message, Rejected) and message.tries_left:
             self.answer(self._asked[message.session_id])
-        elif isinstance(message, Goodbye) and message.reason is GoodbyeReason.STOPPING:
-            asyncio.get_running_loop().call_soon(self.come_back)
 
 
 class MemoryLedger:

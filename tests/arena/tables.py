@@ -54,6 +54,12 @@ def illegal(request: Request) -> Action:
     return Play(next(card for card in range(33) if card not in request.view.hand))
 
 
+async def _let_arrive() -> None:
+    """Let whatever is on its way between two ends in this process arrive."""
+    for _ in range(6):
+        await asyncio.sleep(0)
+
+
 class TableTime(ManualTime):
     """A time that moves on when everybody waits: to the next thing that is due, or to the end of a wait.
 
@@ -78,7 +84,7 @@ class TableTime(ManualTime):
 
     async def wait(self, reply: asyncio.Future[Reply], timeout_us: int | None) -> None:
         """Move on to whichever comes first: something due, or the end of the wait."""
-        await asyncio.sleep(0)
+        await _let_arrive()
         end_us = None if timeout_us is None else self.now_us() + timeout_us
         while not reply.done() and (self._due or end_us is not None):
             at_us = self._due[0][0] if self._due else None
@@ -88,7 +94,7 @@ class TableTime(ManualTime):
                 return
             self._move_to(at_us)
             heapq.heappop(self._due)[2]()
-            await asyncio.sleep(0)
+            await _let_arrive()
 
     def _move_to(self, at_us: int) -> None:
         while self._beat_us <= at_us:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -11,7 +10,7 @@ from arena.clock import ManualTime
 from arena.lobby import Lobby, Member
 from arena.messages import Request
 from arena.referee import Referee
-from arena.runner import Clockwork, SessionRunner
+from arena.runner import SessionRunner
 from arena.seats import Reply, Seat
 from tests.arena.bots import LinkedBot
 from tests.arena.tables import ScriptedSeat, TableTime, referee
@@ -74,13 +73,6 @@ class SlowBot(LinkedBot):
         super().answer(request)
 
 
-async def unhurried(time: TableTime, reply: asyncio.Future[Reply], timeout_us: int | None) -> None:
-    """Wait as the table does, once whatever is on its way has arrived."""
-    for _ in range(5):
-        await asyncio.sleep(0)
-    await time.wait(reply, timeout_us)
-
-
 @pytest.mark.parametrize("make", [scripted, linked, relayed])
 async def test_a_request_that_has_not_been_put_yet_is_handed_over_when_it_is_asked(
     make: Callable[[TableTime, Referee], Seat],
@@ -91,7 +83,7 @@ async def test_a_request_that_has_not_been_put_yet_is_handed_over_when_it_is_ask
     first = its_referee.request()
     assert seat.handed_at_us(first, 7) == 7
     reply = asyncio.ensure_future(seat.decide(first))
-    await unhurried(time, reply, None)
+    await time.wait(reply, None)
     seat.settled(expired=False)
     time.advance_us(1_000_000)
     second = replace(first, request_id=first.request_id + 1)
@@ -105,7 +97,6 @@ async def test_what_one_decision_took_is_not_charged_to_the_next() -> None:
     bot = SlowBot(member, time)
     seats = [ScriptedSeat(time), Relay(member.sit(its_referee, 1)), ScriptedSeat(time), ScriptedSeat(time)]
     member.link.start(its_referee.start_of(1))
-    clockwork = Clockwork(time, time.heartbeat, partial(unhurried, time))
-    played = await SessionRunner(its_referee, seats, clockwork).play()
+    played = await SessionRunner(its_referee, seats, time.clockwork()).play()
     assert bot.answered > 1
     assert played.result.seats[1].faults == ()

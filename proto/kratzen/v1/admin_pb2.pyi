@@ -429,12 +429,15 @@ class Verdict(_message.Message):
     PASSED_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
+    SKIPPED_FIELD_NUMBER: _builtins.int
     step: _builtins.str
     """The name of the step."""
     passed: _builtins.bool
     """Whether the bot did what the contract asks."""
     sentence: _builtins.str
     """What was seen, one sentence."""
+    skipped: _builtins.bool
+    """Whether the step was not taken, because it could tell nothing new."""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Lines for the bot's author when it did not pass: what was sent, what came back."""
@@ -446,10 +449,11 @@ class Verdict(_message.Message):
         passed: _builtins.bool = ...,
         sentence: _builtins.str = ...,
         evidence: _abc.Iterable[_builtins.str] | None = ...,
+        skipped: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "passed", b"passed", "sentence", b"sentence", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "passed", b"passed", "sentence", b"sentence", "skipped", b"skipped", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
