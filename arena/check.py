@@ -25,11 +25,11 @@ from arena.check_findings import (
 )
 from arena.check_table import PLAYERS, CutTogether, Ear, LinkTricks, Table, Trick, reject_first_answer
 from arena.check_trace import Sitting
-from arena.clock import ClockSettings
+from arena.clock import US_PER_SECOND, ClockSettings
 from arena.door import Door
 from arena.lobby import Member
 from arena.messages import GoodbyeReason, Hello, RejectReason
-from arena.runner import US_PER_SECOND, Clockwork
+from arena.runner import Clockwork
 from arena.status import Verdict
 from arena.text import escape
 from engine.actions import DecisionKind

@@ -212,6 +212,11 @@ class BotProcess:
         return self._supervised.log
 
     @property
+    def is_started(self) -> bool:
+        """Whether its program could be started; only once `begin` has returned."""
+        return isinstance(self._first.result(), _Started)
+
+    @property
     def supervisor_pid(self) -> int:
         """The process that watches it."""
         return self._supervised.process.pid

@@ -156,13 +156,18 @@ class SessionNews:
 
 
 class RejectReason(StrEnum):
-    """Why an answer was not taken; the first two use up a try."""
+    """Why an answer was not taken."""
 
     ILLEGAL = "illegal"
     UNREADABLE = "unreadable"
     LATE = "late"
     ALREADY_ANSWERED = "already_answered"
     UNKNOWN_REQUEST = "unknown_request"
+
+    @property
+    def uses_a_try(self) -> bool:
+        """Whether it counts as one of the answers that a request allows."""
+        return self in (RejectReason.ILLEGAL, RejectReason.UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 
 from arena.admin import AdminError, AdminFailure
+from arena.cli.early import ended_at_once
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import json_option
 from arena.cli.name_or_command import NameOrCommand, name_or_command
@@ -58,7 +59,8 @@ def check(
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{option} goes with the name of a bot: a command is started here")
     # Starting a bot takes a whole arena, which is a second's work to load.
-    from arena.cli.started_bot import check_started  # noqa: PLC0415
+    with ended_at_once():
+        from arena.cli.started_bot import check_started  # noqa: PLC0415
 
     return check_started(command, report, deterministic=deterministic)
 

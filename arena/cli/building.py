@@ -51,13 +51,14 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class OpenArena:
-    """An arena that listens: its hall, its tokens, its clocks, and the address that bots dial."""
+    """An arena that listens: its hall, its tokens, its clocks, the address that bots dial, its door."""
 
     hall: Hall
     lobby: Lobby
     tokens: TokenRing
     clockwork: Clockwork
     address: str
+    door: Door
 
 
 @asynccontextmanager
@@ -98,7 +99,7 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
             await hall.open()
         await server.start()
         stack.push_async_callback(server.stop)
-        yield OpenArena(hall, lobby, tokens, premises.clockwork, address)
+        yield OpenArena(hall, lobby, tokens, premises.clockwork, address, porter.door)
 
 
 def check_address(address: str, *, has_tls: bool, insecure: bool) -> None:

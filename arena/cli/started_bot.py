@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from arena.bot_command import absolute_words
-from arena.check import Checker
+from arena.check import Checker, Entrance
 from arena.cli.building import Site, open_arena
 from arena.cli.errors import CommandFailed
+from arena.cli.logs import log_to
+from arena.cli.signals import EXIT_BY_SIGNAL, stopped_by_signals
 from arena.cli.verdicts import VerdictReport
 from arena.faults import FaultCause
-from arena.launcher import BotProcess, BotStart, ExitKind, ExitReport, Launcher, LaunchError
+from arena.launcher import BotProcess, BotStart, ExitReport, Launcher, LaunchError
 from arena.lobby import Member
 from arena.seats import Gone
 
@@ -50,19 +52,39 @@ def check_started(command: tuple[str, ...], report: VerdictReport, *, determinis
     """Start the bot, take it through all steps and end it; the exit code.
 
     Raises:
-        CommandFailed: it cannot be started.
+        CommandFailed: it cannot be started, or a signal came.
     """
     with tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder:
+        # What the arena logs is no part of the output.
+        log_to(Path(folder) / "arena.log")
         try:
-            ended = asyncio.run(_check(command, Path(folder), report, deterministic=deterministic))
+            ended = asyncio.run(
+                _check_until_signal(command, Path(folder), report, deterministic=deterministic)
+            )
         except LaunchError as error:
             raise CommandFailed(str(error)) from None
-    if ended.kind is ExitKind.NOT_STARTED:
-        raise CommandFailed(f"the bot {ended.sentence}")
     code = report.close(ended.last_lines)
     if not (report.as_json or report.has_passed):
         _print_output(ended)
     return code
+
+
+async def _check_until_signal(
+    command: tuple[str, ...], folder: Path, report: VerdictReport, *, deterministic: bool
+) -> ExitReport:
+    """Check the bot unless a signal comes: then it is ended, and the command with the signal's exit code."""
+    check = asyncio.create_task(_check(command, folder, report, deterministic=deterministic))
+    came: list[str] = []
+
+    def stop(signal: str) -> None:
+        came.append(signal)
+        check.cancel()
+
+    with stopped_by_signals(stop):
+        await asyncio.wait([check])
+    if came and check.cancelled():
+        raise CommandFailed("interrupted", EXIT_BY_SIGNAL[came[0]])
+    return check.result()
 
 
 async def _check(
@@ -81,17 +103,24 @@ async def _check(
             address=arena.address,
             token=arena.tokens.issue(BOT_NAME),
         )
-        started = StartedBot(arena.lobby.member(BOT_NAME), await launcher.start(start))
-        checker = Checker(started.member, arena.clockwork, process=started, deterministic=deterministic)
+        process = await launcher.start(start)
+        if not process.is_started:
+            raise CommandFailed(f"the bot {(await process.wait()).sentence}")
+        started = StartedBot(arena.lobby.member(BOT_NAME), process)
+        checker = Checker(
+            started.member,
+            arena.clockwork,
+            process=started,
+            entrance=Entrance(arena.address, arena.door),
+            deterministic=deterministic,
+        )
         async for verdict in checker.run():
             report.add(verdict)
         return await started.stop()
 
 
 def _print_output(ended: ExitReport) -> None:
-    """How the bot ended, if it did so by itself, and the last that it printed."""
-    if ended.kind is not ExitKind.STOPPED:
-        click.echo(f"the bot {ended.sentence}", err=True)
+    """The last that the bot printed."""
     if ended.last_lines:
         click.echo("the last that the bot printed:", err=True)
     for line in ended.last_lines:

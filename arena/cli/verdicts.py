@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Final
 
 from rich.markup import escape as escape_markup
 
@@ -10,6 +11,13 @@ from arena.cli.output import print_json
 from arena.cli.tables import console_for_data
 from arena.status import Verdict
 from arena.text import escape
+
+_MARKS: Final = {
+    (False, True): "[green]pass[/green]",
+    (False, False): "[red]FAIL[/red]",
+    (True, False): "    ",
+}
+"""By whether a step was skipped, and whether it was passed."""
 
 
 class VerdictReport:
@@ -35,7 +43,7 @@ class VerdictReport:
         self._verdicts.append(verdict)
         if self.as_json:
             return
-        mark = "[green]pass[/green]" if verdict.passed else "[red]FAIL[/red]"
+        mark = _MARKS[verdict.skipped, verdict.passed]
         self._print(f"{mark}  {escape_markup(escape(f'{verdict.step:<17} {verdict.sentence}'))}")
         for line in verdict.evidence:
             self._print(f"      {escape_markup(escape(line))}")

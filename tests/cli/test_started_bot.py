@@ -1,0 +1,88 @@
+"""`kratzen bot check -- COMMAND`: what is printed of a bot that was started for it, and how it is stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.arena.served import KRATZEN, LIMIT_S, environment
+
+WAITS = """
+import os, signal, sys
+with open(sys.argv[1], "w") as pipe:
+    pipe.write(str(os.getpid()))
+while True:
+    signal.pause()
+"""
+"""A bot that says in the pipe of its argument who it is, and never dials."""
+
+
+def check(*command: str, options: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
+    """Check the bot of that command."""
+    return subprocess.run(
+        [KRATZEN, "bot", "check", *options, "--", *command],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        env=environment(),
+    )
+
+
+def test_a_program_that_is_missing_is_told_once() -> None:
+    """No step is taken: it is the command that is wrong."""
+    done = check("no-such-program")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("kratzen: the bot could not be started: ")
+
+
+def test_a_wrong_token_leaves_json_what_it_is() -> None:
+    """What the arena logs goes elsewhere; the verdict says how often a wrong token came."""
+    done = check("python", "-m", "sample_bots.faulty", "wrong_token", options=("--json",))
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    first, second, *_ = document["steps"]
+    assert first["evidence"][0].startswith("came: 1 call with a wrong token")
+    assert second["skipped"]
+    assert document["stderr"][0].startswith("wrong_token: UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_check_and_its_bot(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """With the signal's exit code, one word, and no process left."""
+    (tmp_path / "waits.py").write_text(WAITS)
+    os.mkfifo(tmp_path / "pipe")
+    process = subprocess.Popen(
+        [KRATZEN, "bot", "check", "--", "python", "waits.py", str(tmp_path / "pipe")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        cwd=tmp_path,
+    )
+    bot = int((tmp_path / "pipe").read_text())
+    process.send_signal(number)
+    out, said = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out, said) == (code, "", "kratzen: interrupted\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(bot, 0)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_the_command_is_loaded_just_ends_it(number: signal.Signals, code: int) -> None:
+    """No traceback of whatever was being imported; outside of that, signals are what they were."""
+    program = (
+        "import os, signal\n"
+        "from arena.cli.early import ended_at_once\n"
+        "with ended_at_once(): pass\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        f"with ended_at_once(): os.kill(os.getpid(), {int(number)}); signal.pause()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "kratzen: interrupted\n")
