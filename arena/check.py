@@ -138,12 +138,11 @@ class Checker:
         try:
             for step in self._steps:
                 reason = self._why_skip(step)
-                if reason is not None:
-                    yield Verdict(step.name, False, f"skipped: {reason}", skipped=True)
-                    continue
-                finding = await step.take()
+                finding = await step.take() if reason is None else _skipped(reason)
                 self._silent_steps += finding.is_silence
-                yield Verdict(step.name, finding.passed, finding.sentence, finding.evidence)
+                yield Verdict(
+                    step.name, finding.passed, finding.sentence, finding.evidence, finding.is_skipped
+                )
                 if (changed := await self._changed(finding)) is not None:
                     yield changed
         finally:
@@ -177,7 +176,7 @@ class Checker:
         await self._ear.quiet(QUIET_S)
         if self._member.gone is not None:
             self._lost_at_end = first.sitting
-            return Finding(False, "the bot was gone when its first session had ended: see `session end`")
+            return _skipped("the bot was gone when its first session had ended")
         outcomes = [first]
         trials = every_option_value()
         for number, trial in enumerate(trials):
@@ -398,6 +397,10 @@ def _seed_of_turned_weli() -> bytes:
         if decision is not None and decision.kind is DecisionKind.TRUMP:
             return seed
     raise AssertionError("count() does not end")
+
+
+def _skipped(reason: str) -> Finding:
+    return Finding(False, f"skipped: {reason}", is_skipped=True)
 
 
 def _build(hello: Hello) -> str:

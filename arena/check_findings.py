@@ -53,6 +53,7 @@ class Finding:
         evidence: lines for its author: what was sent, what came back.
         is_silence: whether a question that was put plainly had no answer in its time.
         is_absence: whether no link was up when a clock ran out.
+        is_skipped: whether the step was left because it could tell nothing more.
     """
 
     passed: bool
@@ -60,6 +61,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     is_silence: bool = False
     is_absence: bool = False
+    is_skipped: bool = False
 
 
 def wrong_play(outcome: Outcome) -> Finding | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
+from arena.clock import US_PER_MS
 from arena.link import Answered, Down, Joined, Leaving, LinkEvent, Stray, TurnedAway
 from arena.messages import (
     ArenaMessage,
@@ -30,7 +31,6 @@ from engine.notation import action_text
 
 Said: TypeAlias = ArenaMessage | LinkEvent | Gone
 
-US_PER_MS: Final = 1000
 EVIDENCE_LINES: Final = 12
 """More lines than these tell nothing more: the first and the last of them are shown."""
 LAST_LINES: Final = 4

@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from arena.admin import AdminError, AdminFailure
-from arena.cli.early import ended_at_once
+from arena.cli.early import EndedAtOnce
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import json_option
 from arena.cli.name_or_command import NameOrCommand, name_or_command
@@ -47,10 +47,10 @@ def check(
     an arena that runs. It was started elsewhere and stays connected, so that its exit and its output
     are not looked at. The arena's admin token is taken from KRATZEN_ADMIN_TOKEN.
 
-    Every step has a name and a verdict: hello, each option of the rules, several sessions at
-    once, a rejected answer, a request that was too late, one that came twice, a lost link, a
-    thousand decisions for speed, the exit. A step that fails shows what was sent, what came
-    back, and the last that the bot printed.
+    Every step has a name and a verdict: hello, each option of the rules, the end of a session,
+    several sessions at once, a rejected answer, a request that was too late, one that came twice,
+    a lost link, a thousand decisions for speed, the exit. A step that fails shows what was sent,
+    what came back, and the last that the bot printed; one that could tell nothing new is skipped.
     """
     report = VerdictReport(as_json=as_json)
     if name is not None:
@@ -59,7 +59,7 @@ def check(
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{option} goes with the name of a bot: a command is started here")
     # Starting a bot takes a whole arena, which is a second's work to load.
-    with ended_at_once():
+    with EndedAtOnce():
         from arena.cli.started_bot import check_started  # noqa: PLC0415
 
     return check_started(command, report, deterministic=deterministic)

@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 import click
 from click.exceptions import NoSuchCommand
 
-from arena.cli.early import ended_at_once
+from arena.cli.early import EndedAtOnce
 from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE, CommandFailed
 from arena.cli.output import drop_stdout, open_closed_streams, write_plainly_where_needed
 from arena.text import escape
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        with ended_at_once():
+        with EndedAtOnce():
             command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
         assert isinstance(command, click.Command)
         return command

@@ -9,6 +9,7 @@ import click
 from arena.bot_command import absolute_words
 from arena.check import Checker, Entrance
 from arena.cli.building import Site, open_arena
+from arena.cli.early import EndedAtOnce
 from arena.cli.errors import CommandFailed
 from arena.cli.logs import log_to
 from arena.cli.signals import EXIT_BY_SIGNAL, stopped_by_signals
@@ -54,15 +55,12 @@ def check_started(command: tuple[str, ...], report: VerdictReport, *, determinis
     Raises:
         CommandFailed: it cannot be started, or a signal came.
     """
-    with tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder:
-        # What the arena logs is no part of the output.
-        log_to(Path(folder) / "arena.log")
-        try:
-            ended = asyncio.run(
-                _check_until_signal(command, Path(folder), report, deterministic=deterministic)
-            )
-        except LaunchError as error:
-            raise CommandFailed(str(error)) from None
+    try:
+        # Until the signals are looked after in there.
+        with EndedAtOnce():
+            ended = asyncio.run(_check_until_signal(command, report, deterministic=deterministic))
+    except LaunchError as error:
+        raise CommandFailed(str(error)) from None
     code = report.close(ended.last_lines)
     if not (report.as_json or report.has_passed):
         _print_output(ended)
@@ -70,17 +68,19 @@ def check_started(command: tuple[str, ...], report: VerdictReport, *, determinis
 
 
 async def _check_until_signal(
-    command: tuple[str, ...], folder: Path, report: VerdictReport, *, deterministic: bool
+    command: tuple[str, ...], report: VerdictReport, *, deterministic: bool
 ) -> ExitReport:
     """Check the bot unless a signal comes: then it is ended, and the command with the signal's exit code."""
-    check = asyncio.create_task(_check(command, folder, report, deterministic=deterministic))
     came: list[str] = []
 
     def stop(signal: str) -> None:
         came.append(signal)
         check.cancel()
 
-    with stopped_by_signals(stop):
+    with stopped_by_signals(stop), tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder:
+        # What the arena logs is no part of the output.
+        log_to(Path(folder) / "arena.log")
+        check = asyncio.create_task(_check(command, Path(folder), report, deterministic=deterministic))
         await asyncio.wait([check])
     if came and check.cancelled():
         raise CommandFailed("interrupted", EXIT_BY_SIGNAL[came[0]])

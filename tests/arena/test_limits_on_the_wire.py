@@ -19,7 +19,6 @@ from arena.store import Registry
 from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
 from tests.arena.bots import LinkedBot
 from tests.arena.halls import FILE, NAMES, file_with
-from tests.zoo.leftovers import until
 
 ADMIN_TOKEN: Final = new_token()
 PATIENCE_S: Final = 30.0
@@ -64,7 +63,9 @@ class Arena:
         its_id = status.tournament_id
         await self.hall.start(its_id)
         hosted = self.hall._running[its_id]
-        assert await until(lambda: bool(hosted.tables), PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            while not hosted.tables:  # noqa: ASYNC110 - nothing is told of a session that begins
+                await asyncio.sleep(0)
         return its_id, next(iter(hosted.tables))
 
     async def watch(self, its_id: str) -> Call:

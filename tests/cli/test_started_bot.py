@@ -77,10 +77,10 @@ def test_a_signal_while_the_command_is_loaded_just_ends_it(number: signal.Signal
     """No traceback of whatever was being imported; outside of that, signals are what they were."""
     program = (
         "import os, signal\n"
-        "from arena.cli.early import ended_at_once\n"
-        "with ended_at_once(): pass\n"
+        "from arena.cli.early import EndedAtOnce\n"
+        "with EndedAtOnce(): pass\n"
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
-        f"with ended_at_once(): os.kill(os.getpid(), {int(number)}); signal.pause()\n"
+        f"with EndedAtOnce(): os.kill(os.getpid(), {int(number)}); signal.pause()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT_S, check=False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from engine.actions import Action, Bid, Call, Contract, Declare, Discard
-from engine.cards import WELI, Card, Rank, Seat, card_of, suit_of
+from engine.cards import WELI, Card, Rank, Seat, suit_of
 from engine.events import (
     AntesPaid,
     CardsDealt,
@@ -180,7 +180,7 @@ def _must_head(deal: ToldDeal, value: bool) -> bool:
 
 
 def _weli_rank(deal: ToldDeal, value: str) -> bool:
-    ace = card_of(deal.one(StrikerFixed).trump, Rank.ACE)
+    ace = 8 * deal.one(StrikerFixed).trump + Rank.ACE
     best = WELI if value == "top" else ace
     tricks = [trick for trick in deal.all(TrickTaken) if {WELI, ace} <= {card for _, card in trick.cards}]
     return any((trick.winner, best) in trick.cards for trick in tricks)
