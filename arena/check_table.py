@@ -14,8 +14,8 @@ from random import Random
 from typing import Final
 
 from arena.check_findings import Outcome
-from arena.check_trace import US_PER_MS, Said, Sitting, Trace
-from arena.clock import ClockSettings
+from arena.check_trace import Said, Sitting, Trace
+from arena.clock import US_PER_MS, ClockSettings
 from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.lobby import LinkSeat, Member, nobody_overhears
