@@ -28,15 +28,18 @@ def tournament_file(
     folder: Path,
     *,
     local: Sequence[str] = (),
+    names: Sequence[str] = BOTS,
     blocks: int = 4,
     deals: int = 4,
+    at_once: int = 4,
+    preset: str = "salzburg",
     clock: str = "move_ms = 20000",
 ) -> Path:
-    """A tournament of four bots; the local ones are started by the arena, the others dial in."""
+    """A tournament at tables of four; the local bots are started by the arena, the others dial in."""
     entries = [
         f'[[bots]]\nname = "{name}"\n'
         + ('command = "python -m sample_bots.random_bot"\n' if name in local else "")
-        for name in BOTS
+        for name in names
     ]
     file = folder / "zoo.toml"
     file.write_text(
@@ -45,10 +48,10 @@ def tournament_file(
 name = "zoo"
 seed = 1
 table_size = 4
-blocks_per_group = {blocks}
-sessions_at_once = 4
+blocks = {blocks}
+sessions_at_once = {at_once}
 [rules]
-preset = "salzburg"
+preset = "{preset}"
 [session]
 deals = {deals}
 [clock]
@@ -95,9 +98,13 @@ class PatientBot(RawBot):
             answer = self._conversation.answer_next()
             if self._after_s:
                 await asyncio.sleep(self._after_s)
+            self.answered(answer)
             await self.write(
                 bot_pb2.PlayRequest(answers=bot_pb2.Answers(answers=[answer])).SerializeToString()
             )
+
+    def answered(self, answer: bot_pb2.Answer) -> None:
+        """An answer is about to be sent."""
 
 
 @asynccontextmanager
@@ -110,6 +117,20 @@ async def seated(bots: Iterable[RawBot]) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def asked_again(bots: Sequence[PatientBot], count: int) -> None:
+    """Wait until the bots together were asked so often again."""
+    due = sum(bot.asked_count for bot in bots) + count
+    enough = asyncio.Event()
+
+    def look() -> None:
+        if sum(bot.asked_count for bot in bots) >= due:
+            enough.set()
+
+    for bot in bots:
+        bot.on_request = look
+    await enough.wait()
 
 
 @dataclass(slots=True)

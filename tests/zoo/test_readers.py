@@ -18,9 +18,8 @@ from kratzen.sdk.client import Settings
 from sample_bots.faulty import ZOO, RawBot
 from tests.figures import Figure
 from tests.zoo.leftovers import nothing_left_over
-from tests.zoo.runs import PatientBot, Run, seated, tournament_file
+from tests.zoo.runs import Run, asked_again, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, small_arena
-from tests.zoo.test_clocks import percentile
 
 BYTES_A_STREAM = 512
 """What a stream that was cancelled may cost for good; a leak that the library is known for sets the floor."""
@@ -45,11 +44,12 @@ class Quitter(RawBot):
         self._call.cancel()
 
 
+@pytest.mark.parametrize("rounds", [20, pytest.param(100, marks=pytest.mark.nightly)])
 async def test_streams_that_are_cancelled_leave_nothing(
-    caplog: pytest.LogCaptureFixture, figure: Figure
+    rounds: int, caplog: pytest.LogCaptureFixture, figure: Figure
 ) -> None:
     """Not a task, not a descriptor, not an error in the log, whatever the moment; and the arena stops."""
-    rounds, at_once = 20, 20
+    at_once = 20
     async with nothing_left_over():
         async with small_arena(Setting()) as arena:
             settings = [arena.settings(f"quitter{number}") for number in range(at_once)]
@@ -129,66 +129,29 @@ async def play_with_one_that_reads_nothing(limits: LinkLimits) -> tuple[Outcome,
         return outcome, taken_s
 
 
-@pytest.mark.nightly
-async def test_bots_that_read_nothing_slow_nobody(figure: Figure) -> None:
-    """Four of them beside sixty tables: nobody else is at fault; what the others' decisions took is told."""
-    p99_us = {}
-    for name in ("never_reads", "unknown_fields"):
-        outcomes = await play_beside(name)
-        assert [fault for outcome in outcomes for fault in outcome.faults_of_good] == []
-        p99_us[name] = percentile(
-            [
-                us
-                for outcome in outcomes
-                for seat in outcome.result.seats
-                if seat.bot in GOOD
-                for us in seat.decision_us
-            ],
-            99,
-        )
-    figure("F8", f"p99 of the others' decisions in us, with and without 4 that read nothing: {p99_us}")
-
-
-async def play_beside(name: str) -> list[Outcome]:
-    """Sixty tables, four of which have a bot of this behaviour."""
-    setting = Setting(clock=replace(CALM, move_ms=6000, max_strikes=1), tables=64, at_once=16)
-    async with small_arena(setting) as arena:
-        arena.seat_good_bots()
-        assert await arena.arena.lobby.wait_for(GOOD, 30) == ()
-        for number, bad in enumerate(setting.bad_names):
-            behaviour = name if number % 16 == 0 else "unknown_fields"
-            arena.seat(ZOO[behaviour](arena.settings(bad)).run())
-        return await arena.play()
-
-
 @pytest.mark.soak
 async def test_memory_does_not_grow_with_messages(tmp_path: Path, figure: Figure) -> None:
-    """An arena that has sent and got a million messages more has grown by less than a megabyte (G10)."""
-    run = await Run.start(tournament_file(tmp_path, blocks=12_000, deals=4), tmp_path / "run")
-    bots = run.bots()
-    arena = psutil.Process(run.process.pid)
+    """A million messages on each of 24 streams cost less than a byte each, and 100 MB in all (G10)."""
+    messages, grown_bytes = await play_on_many_streams(tmp_path, messages=24_000_000)
+    slope = grown_bytes / messages
+    figure("F8", f"n = {messages} messages on 24 streams, {slope:.2f} bytes each")
+    assert slope < 1
+    assert grown_bytes <= 100 * 1024**2
+
+
+async def play_on_many_streams(folder: Path, *, messages: int) -> tuple[int, int]:
+    """Have 24 bots play; how many messages went to and fro once it was warm, and by how much it grew."""
+    names = [f"bot{number}" for number in range(24)]
+    # In this game nobody is ever out of chips: there are more messages in it than are sent.
+    file = tournament_file(folder, names=names, blocks=20_000, deals=60, at_once=24, preset="tavern")
+    run = await Run.start(file, folder / "run", remote=names)
+    bots, arena = run.bots(), psutil.Process(run.process.pid)
     async with seated(bots):
-        marks: list[tuple[int, int]] = []
-        for asked in (200_000, 700_000):
-            await asked_in_all(bots, asked)
-            marks.append((asked, arena.memory_info().rss))
+        # A request and its answer.
+        await asked_again(bots, messages // 20)
+        before = arena.memory_info().rss
+        await asked_again(bots, messages // 2)
+        grown = arena.memory_info().rss - before
         run.process.kill()
         await run.wait()
-    (first, first_bytes), (last, last_bytes) = marks
-    messages = 2 * (last - first)
-    slope = (last_bytes - first_bytes) / messages
-    figure("F8", f"n = {messages} messages, {slope:.2f} bytes each")
-    assert slope < 1
-
-
-async def asked_in_all(bots: list[PatientBot], count: int) -> None:
-    """Wait until the bots were asked so often."""
-    enough = asyncio.Event()
-
-    def look() -> None:
-        if sum(bot.asked_count for bot in bots) >= count:
-            enough.set()
-
-    for bot in bots:
-        bot.on_request = look
-    await enough.wait()
+    return messages, grown
