@@ -1,17 +1,21 @@
 """What must stay secret: tokens in what a run leaves behind, seeds in what a bot is told."""
 
 import hashlib
+import signal
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import grpc
+import pytest
 import structlog
 
+from arena.admin import AdminError
 from arena.auth import TOKEN_PREFIX, new_token
 from arena.cli.logs import log_to
 from arena.schedule import block_seed, session_id, session_nonce, tournament_seed
-from tests.arena.served import LIMIT_S, Served, end
+from tests.arena.served import LIMIT_S, RawStream, Served, end, served
 
 KRATZEN = Path(sys.executable).with_name("kratzen")
 
@@ -52,9 +56,32 @@ def test_no_file_and_no_line_of_a_run_holds_a_token(tmp_path: Path) -> None:
         )
         assert done.returncode == (2 if name == "bad" else 0), done.stderr
         assert TOKEN_PREFIX not in done.stdout + done.stderr
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert any(file.name == "store.sqlite" for file in files)
+    assert "store.sqlite" in names_of_files_without_tokens(tmp_path)
+
+
+def names_of_files_without_tokens(folder: Path) -> set[str]:
+    """The names of all files below a folder, none of which holds a token."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
     assert [file for file in files if TOKEN_PREFIX.encode() in file.read_bytes()] == []
+    return {file.name for file in files}
+
+
+def test_an_arena_that_is_killed_has_written_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that gRPC says without its trace, after right and wrong tokens of bots and admins (X14)."""
+    monkeypatch.setenv("GRPC_VERBOSITY", "debug")
+    with served(tmp_path / "data") as arena, arena.client() as client:
+        stream = RawStream(arena.address, client.register_bot("alice"))
+        wrong = TOKEN_PREFIX + "0" * 43
+        with pytest.raises(grpc.RpcError, match="no valid token"):
+            RawStream(arena.address, wrong)
+        with arena.client(wrong) as stranger, pytest.raises(AdminError, match="admin token"):
+            stranger.bots()
+        _, said = arena.stop(signal.SIGKILL)
+        assert stream.end() is grpc.StatusCode.UNAVAILABLE
+    assert TOKEN_PREFIX not in said
+    assert {"arena.log", "registry.sqlite"} <= names_of_files_without_tokens(tmp_path)
 
 
 SERVED = TOURNAMENT.replace('name = "one"\ncommand = "python -m sample_bots.random_bot"', 'name = "remote"')
@@ -86,11 +113,8 @@ def test_a_long_lived_arena_writes_no_token(tmp_path: Path) -> None:
     assert code == 0
     for text in (*said, last):
         assert TOKEN_PREFIX not in text
-    files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
-    assert {"arena.log", "registry.sqlite", "store.sqlite"} <= {file.name for file in files}
-    for file in files:
-        data = file.read_bytes()
-        assert TOKEN_PREFIX.encode() not in data, file
+    written = names_of_files_without_tokens(tmp_path / "data")
+    assert {"arena.log", "registry.sqlite", "store.sqlite"} <= written
 
 
 def _crash(token: str) -> None:

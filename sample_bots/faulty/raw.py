@@ -34,6 +34,7 @@ class RawBot:
         options: of the gRPC channel.
         goodbye: the arena's last word, if it was heard.
         status: how the last stream ended, as gRPC says it: code and details.
+        deadline_s: of the next stream as gRPC has it; None, as it should be, for none.
     """
 
     name: ClassVar[str] = "well_behaved"
@@ -44,6 +45,7 @@ class RawBot:
     def __init__(self, settings: Settings) -> None:
         self.goodbye: bot_pb2.Goodbye | None = None
         self.status: tuple[grpc.StatusCode, str] | None = None
+        self.deadline_s: float | None = None
         self._settings = settings
         self._call: Call | None = None
         self._requests: dict[str, bot_pb2.Request] = {}
@@ -132,7 +134,7 @@ class RawBot:
         """A stream with the bot's token, on which nothing was said yet."""
         async with grpc.aio.insecure_channel(self._settings.address, self.options) as channel:
             metadata = (("authorization", f"Bearer {self._settings.token}"),)
-            self._call = channel.stream_stream(PLAY)(metadata=metadata)
+            self._call = channel.stream_stream(PLAY)(metadata=metadata, timeout=self.deadline_s)
             yield self._call
 
 

@@ -37,6 +37,15 @@ def test_a_test_that_is_named_exists(file: str, name: str) -> None:
     assert name.startswith("test_")
 
 
+def test_behaviours_in_brackets_exist() -> None:
+    """What stands in brackets after a test is in the zoo, and the test plays each behaviour of it."""
+    found = re.findall(r"`tests/[\w/]+\.py::(\w+)` \((`\w+`(?:, `\w+`)*)\)", PAGE)
+    assert {test for test, _ in found} == {"test_a_bad_bot_harms_itself_alone"}
+    named = {name for _, names in found for name in re.findall(r"`(\w+)`", names)}
+    assert named <= set(CASES)
+    assert len(found) == len(re.findall(r"`tests/[\w/]+\.py::\w+` \(`(?!tests/)", PAGE))
+
+
 def test_every_row_is_walked_through() -> None:
     """Each known fault has its line, in order, with a test or a sentence."""
     walked = re.findall(r"^\| ([ETGX]\d\d) \| .+ \| (.+) \|$", PAGE, re.MULTILINE)

@@ -170,6 +170,35 @@ async def play_with_twelve() -> tuple[list[Outcome], tuple[int, int] | None]:
         return await arena.play(), bot.offered
 
 
+class Impatient(RawBot):
+    """Gives its first stream a deadline, on which it only waits, and plays on another one."""
+
+    name = "impatient"
+
+    async def run(self) -> None:
+        """Play on two streams."""
+        self.deadline_s = 0.2
+        await self.converse()
+        assert self.status is not None
+        assert self.status[0] is grpc.StatusCode.DEADLINE_EXCEEDED
+        self.deadline_s = None
+        await self.converse()
+
+    async def asked(self, request: bot_pb2.Request) -> None:
+        """Answer where there is time."""
+        if self.deadline_s is None:
+            await self.answer(request)
+
+
+async def test_a_deadline_of_the_call_costs_the_link_and_no_more() -> None:
+    """The bot is told by gRPC what ended its stream, dials again, and loses nothing (G12)."""
+    async with small_arena(Setting()) as arena:
+        arena.seat_good_bots()
+        arena.seat(Impatient(arena.settings("bad1")).run())
+        (outcome,) = await arena.play()
+    undisturbed(outcome)
+
+
 # ------------------------------------------------------------------ through a wire that can be spoilt
 
 
