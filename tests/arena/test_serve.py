@@ -403,7 +403,7 @@ def test_many_streams_and_watchers_do_not_hold_it_up(
         signals = (signal.SIGTERM, signal.SIGINT)
         all_s.append(stop_with_a_crowd(tmp_path / str(number), signals[number % 2], streams))
     assert max(all_s) <= 5
-    figure("F9", f"n = {rounds} stops with {streams} streams, ended in {max(all_s):.2f} s at most")
+    figure("F9", f"n = {rounds}, stopped with {streams} streams: ended in {max(all_s):.2f} s at most")
 
 
 def stop_with_a_crowd(folder: Path, number: signal.Signals, stream_count: int) -> float:
