@@ -64,8 +64,9 @@ class Arena:
         await self.hall.start(its_id)
         hosted = self.hall._running[its_id]
         async with asyncio.timeout(PATIENCE_S):
-            while not hosted.tables:  # noqa: ASYNC110 - nothing is told of a session that begins
-                await asyncio.sleep(0)
+            async for _ in self.hall.watch(its_id):
+                if hosted.tables:
+                    break
         return its_id, next(iter(hosted.tables))
 
     async def watch(self, its_id: str) -> Call:
