@@ -13,9 +13,9 @@ import structlog
 
 from arena.admin import AdminError
 from arena.auth import TOKEN_PREFIX, new_token
-from arena.cli.logs import log_to
 from arena.schedule import block_seed, session_id, session_nonce, tournament_seed
 from tests.arena.served import LIMIT_S, RawStream, Served, end, served
+from tests.logs import logging_to
 
 KRATZEN = Path(sys.executable).with_name("kratzen")
 
@@ -124,15 +124,11 @@ def _crash(token: str) -> None:
 def test_a_crash_is_logged_without_tokens(tmp_path: Path) -> None:
     """Neither in the message of an error, nor deep in a value, nor in a cause (F12d)."""
     token = new_token()
-    log_to(tmp_path / "arena.log")
-    try:
+    with logging_to(tmp_path):
         try:
             _crash(token)
         except ValueError as error:
             structlog.get_logger().exception("crashed", words=["x", {"env": f"T={token}"}], error=error)
-    finally:
-        structlog.get_config()["logger_factory"]._file.close()
-        structlog.reset_defaults()
     written = (tmp_path / "arena.log").read_text()
     assert "Traceback" in written
     assert token not in written

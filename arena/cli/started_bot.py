@@ -79,7 +79,7 @@ async def _check_until_signal(
 
     with stopped_by_signals(stop), tempfile.TemporaryDirectory(prefix="kratzen-check-") as folder:
         # What the arena logs is no part of the output.
-        log_to(Path(folder) / "arena.log")
+        log_to(Path(folder))
         check = asyncio.create_task(_check(command, Path(folder), report, deterministic=deterministic))
         await asyncio.wait([check])
     if came and check.cancelled():

@@ -18,7 +18,6 @@ import pytest
 import structlog
 from rich.console import Console
 
-from arena.cli.logs import log_to
 from arena.cli.runs import folder_for
 from arena.cli.status_tables import bots_table
 from arena.config import TournamentFile, read_tournament
@@ -36,6 +35,8 @@ from arena.wire import WireError, decode
 from kratzen.v1 import bot_pb2
 from tests.arena.halls import TestHall, open_hall
 from tests.arena.sessions import Table, play, rewrite
+from tests.figures import Figure
+from tests.logs import logging_to
 
 NASTY: Final = (
     *(
@@ -154,24 +155,20 @@ def assert_replay_is_harmless(version: str, note: str) -> None:
         assert_harmless(line)
 
 
-async def assert_all_are_harmless(folder: Path, count: int) -> None:
+async def assert_all_are_harmless(folder: Path, count: int, figure: Figure) -> None:
     """Take so many texts through join, tables, log, JSON, replays and the names of files."""
     data = folder / "data"
     data.mkdir()
-    log_to(data / "arena.log")
-    try:
+    with logging_to(data):
         async with open_hall(data) as arena:
             names = await _admit(arena, hostile_texts(count))
             bots = await arena.hall.bots()
             tables = _printed(bots, _titled(hostile_texts(count)))
-    finally:
-        structlog.get_config()["logger_factory"]._file.close()
-        structlog.reset_defaults()
     assert_harmless(tables)
     assert_harmless((data / "arena.log").read_text())
     assert_files_are_inside(folder, data)
     assert_names_differ(names)
-    print(f"F12c: n = {count} texts, {len(names)} of them names of bots")  # noqa: T201
+    figure("F12c", f"n = {count} texts, {len(names)} of them names of bots, none did harm")
 
 
 async def _admit(arena: TestHall, texts: Iterator[str]) -> list[str]:
@@ -229,15 +226,15 @@ def assert_names_differ(names: list[str]) -> None:
     assert all(is_bot_name(name) for name in names)
 
 
-async def test_hostile_texts_do_no_harm(tmp_path: Path) -> None:
+async def test_hostile_texts_do_no_harm(tmp_path: Path, figure: Figure) -> None:
     """A few of each kind."""
-    await assert_all_are_harmless(tmp_path, 120)
+    await assert_all_are_harmless(tmp_path, 120, figure)
 
 
 @pytest.mark.nightly
-async def test_many_hostile_texts_do_no_harm(tmp_path: Path) -> None:
+async def test_many_hostile_texts_do_no_harm(tmp_path: Path, figure: Figure) -> None:
     """Five thousand (F12c)."""
-    await assert_all_are_harmless(tmp_path, 5000)
+    await assert_all_are_harmless(tmp_path, 5000, figure)
 
 
 def test_a_raw_text_would_be_found() -> None:

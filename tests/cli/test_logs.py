@@ -1,7 +1,6 @@
 """The arena's own log: what is in it, and how large it gets."""
 
 import json
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,18 +10,14 @@ import structlog
 from arena.auth import new_token
 from arena.cli import logs
 from arena.cli.logs import KEPT_LOGS, log_to
+from tests.logs import log_nowhere
 
 
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
     """Later tests log as they did before."""
     yield
-    structlog.reset_defaults()
-    logger = logging.getLogger("kratzen")
-    while logger.handlers:
-        handler = logger.handlers[0]
-        logger.removeHandler(handler)
-        handler.close()
+    log_nowhere()
 
 
 def lines_of(file: Path) -> list[dict[str, object]]:
