@@ -37,7 +37,9 @@ def test_a_program_that_is_missing_is_told_once() -> None:
     """No step is taken: it is the command that is wrong."""
     done = check("no-such-program")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("kratzen: the bot could not be started: ")
+    assert done.stderr.startswith(
+        "kratzen: the bot cannot be started: no program no-such-program is installed"
+    )
 
 
 def test_a_wrong_token_leaves_json_what_it_is() -> None:
