@@ -224,8 +224,7 @@ class Deal:
         for swap in self.exchanges:
             places += swap.laid
         places += [card for taken in self.tricks for _, card in taken.cards]
-        for _, card in self.trick:
-            places.append(card)
+        places += [card for _, card in self.trick]
         if len(places) != PACK_SIZE or len(set(places)) != PACK_SIZE:
             raise BrokenDealError(f"deal {self.number}: a card is missing or stands in two places")
 
@@ -233,14 +232,15 @@ class Deal:
 
     def _next_phases(self) -> None:
         """From a phase that is over on to the next one that asks somebody, or to the end."""
+        phase = self.phase
         while not self.queue:
-            if self.phase.then is None:
+            if phase.then is None:
                 self.decision = None
                 return
-            self.phase = PHASES[self.phase.then]
-            self.phase.begin(self)
+            phase = self.phase = PHASES[phase.then]
+            phase.begin(self)
             if self.queue:
-                self.phase.run(self)
+                phase.run(self)
 
     # ---------------------------------------------------------------- small steps
 

@@ -82,7 +82,7 @@ def settle(ruleset: Ruleset, deal: PlayedDeal) -> Settlement:
     """The settlement of a deal (`rules.md` §11)."""
     quotas = _quotas(ruleset, deal)
     failed = _failed(deal, quotas)
-    bonuses = _bonuses(ruleset, deal, failed)
+    bonuses = _bonuses(ruleset, deal, failed) if deal.bettlers else [0] * len(quotas)
     pot = deal.pot - sum(bonuses)
     shares, remainder = _shares(ruleset, deal, pot, failed)
     stacks = list(map(add, map(add, deal.stacks, bonuses), shares))
@@ -131,10 +131,9 @@ def _failed(deal: PlayedDeal, quotas: list[int]) -> tuple[Seat, ...]:
 def _bonuses(ruleset: Ruleset, deal: PlayedDeal, failed: tuple[Seat, ...]) -> list[int]:
     """What successful bettlers take, clockwise from forehand, while the pot lasts (`rules.md` §11.1)."""
     bonuses, left = [0] * len(deal.stacks), deal.pot
-    if deal.bettlers:
-        for seat in [seat for seat in deal.order if seat in deal.bettlers and seat not in failed]:
-            bonuses[seat] = min(ruleset.bettler_bonus, left)
-            left -= bonuses[seat]
+    for seat in [seat for seat in deal.order if seat in deal.bettlers and seat not in failed]:
+        bonuses[seat] = min(ruleset.bettler_bonus, left)
+        left -= bonuses[seat]
     return bonuses
 
 

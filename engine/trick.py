@@ -118,5 +118,10 @@ def legal_cards(
         return hand
     for duty in order.duties[must_head][order.suits[led]][best]:
         if not duty.isdisjoint(hand):
-            return tuple(filter(duty.__contains__, hand))
+            # A comprehension is a call of its own in Python 3.11, and this is asked for most cards.
+            legal: tuple[Card, ...] = ()
+            for card in hand:
+                if card in duty:
+                    legal += (card,)
+            return legal
     return hand
