@@ -38,7 +38,9 @@ def test_bots_come_through_unchanged(revoked_at_us: int | None) -> None:
 def test_verdicts_come_through_unchanged() -> None:
     """What is read is what was written, with every line of the evidence."""
     verdict = Verdict("speed", passed=False, sentence="it was late", evidence=("sent: a", "came back: b"))
-    assert wire.read_verdict(wire.write_verdict(verdict)) == verdict
+    skipped = Verdict("exit", passed=False, sentence="skipped: it is gone", skipped=True)
+    for one in (verdict, skipped):
+        assert wire.read_verdict(wire.write_verdict(one)) == one
 
 
 @pytest.mark.parametrize("state", TournamentState)

@@ -50,6 +50,8 @@ def test_wrong_tokens_are_forgotten_after_their_window() -> None:
     door = Door(DoorLimits(free_failures=1, failure_window_ms=1000, hold_ms=5))
     assert [door.hold("ipv4:10.0.0.7", at) for at in (0, SECOND_US)] == [0, 5]
     assert door.hold("ipv4:10.0.0.7", SECOND_US + 1) == 0
+    door.hold("ipv4:10.0.0.8", SECOND_US + 1)
+    assert door.failure_count == 2
 
 
 def test_answers_held_back_are_bounded() -> None:
