@@ -29,7 +29,7 @@ from engine.session import Session
 NUMBERS: Final[dict[str, tuple[int | None, ...]]] = {
     "ante": (1, 3, 10, 25),
     "exchange_limit": (0, 1, 2, 3, 4, 5),
-    "exchange_fee": (0, 5, 40),
+    "exchange_fee": (0, 1, 5, 40),
     "penalty_limit": (None, 1, 30, 100),
     "bettler_bonus": (0, 20, 150),
 }

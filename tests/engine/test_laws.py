@@ -43,10 +43,12 @@ from engine.events import (
 )
 from engine.fallback import fallback
 from engine.notation import action_text, parse_action
-from engine.rules import Ruleset
+from engine.rules import Ruleset, make_ruleset
 from engine.session import Session
 from engine.view import view_of
 from tests.engine.playing import CASES, Case, generator, play, steps
+from tests.engine.positions import answer as give
+from tests.engine.positions import deal_with
 
 # ------------------------------------------------------------------------------- chips
 
@@ -306,6 +308,30 @@ def test_an_illegal_answer_changes_nothing(case: Case, chance: int) -> None:
     with pytest.raises(IllegalActionError):
         session.apply(PLAYS[0])
     assert state_of(session) == before
+
+
+@given(CASES)
+def test_an_exchange_is_paid_in_full(case: Case) -> None:
+    """A paid exchange costs its fee for every card, so that nobody may name more than the chips buy."""
+    for event in play(case.session(), case).events:
+        if isinstance(event, Exchanged):
+            fee = case.ruleset.exchange_fee if case.ruleset.exchange == "paid" else 0
+            assert event.paid == fee * len(event.laid)
+
+
+@pytest.mark.parametrize(
+    ("fee", "chips", "most"),
+    [(1, 1, 1), (1, 2, 2), (2, 3, 1), (5, 14, 2), (5, 15, 3), (5, 500, 4), (0, 1, 4)],
+)
+def test_chips_limit_a_paid_exchange(fee: int, chips: int, most: int) -> None:
+    """Of four cards as many may be named as the chips that are left after the ante can pay."""
+    ruleset = make_ruleset("tavern", {"exchange": "paid", "exchange_limit": 4, "exchange_fee": fee})
+    deal = deal_with(ruleset, {}, "L8", stacks=(1000, ruleset.ante + chips, 1000))
+    give(deal, "play", "play")
+    assert deal.decision is not None
+    assert deal.decision.seat == 1
+    assert isinstance(deal.decision.legal, Subsets)
+    assert (deal.decision.legal.least, deal.decision.legal.most) == (0, most)
 
 
 class OwnPlay(Play):
