@@ -128,7 +128,6 @@ SeenEvent: TypeAlias = (
 
 def view_of(deal: Deal, seat: Seat) -> View:
     """What `seat` may know of a deal at this moment (`rules.md` §6)."""
-    exchanges = deal.exchanges
     # The fields in their order, in two parts, because Python makes a tuple of more than 30 by way of
     # a list. `tuple.__new__` does what `View(...)` does, where passing the arguments doubles the time.
     before_play = (
@@ -160,7 +159,7 @@ def view_of(deal: Deal, seat: Seat) -> View:
         tuple(deal.hand_sizes),
         len(deal.stock),
         deal.exchanges_seen,
-        tuple([swap for swap in exchanges if swap.seat == seat]) if exchanges else (),
+        tuple([swap for swap in deal.exchanges if swap.seat == seat]) if deal.exchanges else (),
         deal.discards[seat],
         deal.tricks,
         deal.trick,
