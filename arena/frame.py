@@ -5,6 +5,7 @@ memory. Which frame stands where is the store's to know.
 """
 
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 if sys.version_info >= (3, 14):
@@ -20,8 +21,10 @@ _MAGIC: Final = bytes.fromhex("28b52ffd")
 
 _LEVEL: Final = 3
 
-_WINDOW_LOG: Final = 26
-"""The most memory a frame may ask for to be unpacked: 2 to this power, `FRAME_LIMIT_BYTES`."""
+_WINDOW_LOG: Final = 23
+"""The most memory a frame may ask for to be unpacked: 2 to this power, as much as `zstd -19` asks for."""
+
+_PIECE_BYTES: Final = 64 * 1024
 
 
 class FrameError(ValueError):
@@ -38,13 +41,18 @@ def pack_frame(text: bytes) -> bytes:
     return zstd.compress(text, options=options)
 
 
-def text_of(data: bytes) -> bytes:
-    """An exported session as text, whether it was exported as text or as one frame; FrameError as below."""
-    return unpack_frame(data) if data.startswith(_MAGIC) else data
+def is_frame(data: bytes) -> bool:
+    """Whether data begins as a frame does; a replay as text does not."""
+    return data.startswith(_MAGIC)
 
 
 def unpack_frame(frame: bytes, *, limit_bytes: int = FRAME_LIMIT_BYTES) -> bytes:
-    """What one frame holds.
+    """What one frame holds; errors as those of `unpack_pieces`."""
+    return b"".join(unpack_pieces(frame, limit_bytes=limit_bytes))
+
+
+def unpack_pieces(frame: bytes, *, limit_bytes: int = FRAME_LIMIT_BYTES) -> Iterator[bytes]:
+    """What one frame holds, piece by piece; whether the checksum is right is known after the last.
 
     Raises:
         FrameError: these bytes are not one whole frame of ours, its checksum is wrong, or it
@@ -59,12 +67,17 @@ def unpack_frame(frame: bytes, *, limit_bytes: int = FRAME_LIMIT_BYTES) -> bytes
         decompressor = zstd.ZstdDecompressor(
             options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}
         )
-        # One byte more than promised: a frame that holds more than it says does not come to its end.
-        text = decompressor.decompress(frame, max_length=size + 1)
+        left = size
+        piece = decompressor.decompress(frame, max_length=_PIECE_BYTES)
+        while piece:
+            left -= len(piece)
+            yield piece
+            if left < 0 or decompressor.eof:
+                break
+            piece = decompressor.decompress(b"", max_length=_PIECE_BYTES)
     except zstd.ZstdError as error:
         raise FrameError(f"the frame cannot be unpacked: {error}") from None
-    if not decompressor.eof or len(text) != size:
+    if left or not decompressor.eof:
         raise FrameError("the frame is cut off")
     if decompressor.unused_data:
         raise FrameError(f"{len(decompressor.unused_data)} bytes follow the end of the frame")
-    return text

@@ -1,7 +1,7 @@
 """A session's replay as text: writing it line by line, and reading it back.
 
 A replay is JSON Lines: one first line, the engine's events in order, one last line. The
-lines themselves are `arena.replay_lines`'s, and read by `arena.replay_reading`; whether a
+lines themselves are `arena.replay_lines`'s, and read by `arena.replay_stream`; whether a
 replay is true is `arena.replay_verify`'s to say. No files and no compression here.
 """
 
@@ -21,7 +21,8 @@ from arena.replay_lines import (
     line_text,
     without_run,
 )
-from arena.replay_reading import ReplayError, read_ends, read_lines
+from arena.replay_reading import ReplayError
+from arena.replay_stream import pieces_of, read_ends, read_events
 from arena.results import SessionResult
 from engine.events import DealBegan, Decided, Event
 
@@ -123,16 +124,17 @@ def parse(text: bytes) -> Replay:
         ReplayVersionError: it is of a version that this program does not read.
         ReplayError: a line cannot be read; the error names it.
     """
-    lines = read_lines(text)
-    header, end = ends_of(lines.first, len(lines.texts), lines.last)
-    steps = tuple([_step(number, line) for number, line in enumerate(lines.events, start=2)])
+    pieces = pieces_of(text)
+    ends = read_ends(pieces)
+    header, end = ends_of(ends.first, ends.last_number, ends.last)
+    steps = tuple([_step(number, line) for number, _, line in read_events(pieces, ends.last_number)])
     return Replay(header, steps, end)
 
 
 def parse_ends(text: bytes) -> tuple[SessionHeader, ReplayEnd]:
     """Read the first and the last line alone, with the errors of `parse`."""
-    first, last_number, last = read_ends(text)
-    return ends_of(first, last_number, last)
+    ends = read_ends(pieces_of(text))
+    return ends_of(ends.first, ends.last_number, ends.last)
 
 
 def ends_of(first: HeaderLine, last_number: int, last: ResultLine) -> tuple[SessionHeader, ReplayEnd]:

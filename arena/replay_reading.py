@@ -1,11 +1,10 @@
-"""From the text of a replay to its lines, or to what is wrong with it: which line, and why in a sentence.
+"""From the text of one line of a replay to what it is, or to what is wrong with it, in a sentence.
 
-Files come here that were cut off, edited, saved by other programs or written by newer ones.
-What the lines say is `arena.replay_lines`'s; whether it is true is `arena.replay_verify`'s.
+Lines come here that were edited, or written by a newer program; how a text is cut into lines is
+`arena.replay_stream`'s, what they say `arena.replay_lines`'s, whether it is true `arena.replay_verify`'s.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -36,69 +35,6 @@ class ReplayVersionError(ReplayError):
         self.version = version
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayLines:
-    """A replay cut into lines: the texts as they stand, and what they are."""
-
-    texts: tuple[bytes, ...]
-    first: HeaderLine
-    events: tuple[AnyEventLine, ...]
-    last: ResultLine
-
-
-def read_lines(text: bytes) -> ReplayLines:
-    """Cut a replay into typed lines.
-
-    Raises:
-        ReplayVersionError: it, or a line of it, is of another version.
-        ReplayError: a line is missing, cut off or none of its kind.
-    """
-    texts = _cut(text)
-    first = _read_first(texts[0])
-    events = tuple([_read(_DECODE_EVENT, number, text) for number, text in enumerate(texts[1:-1], start=2)])
-    return ReplayLines(tuple(texts), first, events, _read_last(texts))
-
-
-def read_ends(text: bytes) -> tuple[HeaderLine, int, ResultLine]:
-    """The first line, the number of the last, and the last; errors as those of `read_lines`."""
-    texts = _cut(text)
-    return _read_first(texts[0]), len(texts), _read_last(texts)
-
-
-# ------------------------------------------------------------------------- the text as a whole
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-
-_FOREIGN: Final = (
-    (b"\0", "the line has a NUL byte in it: the replay is damaged, or no text in UTF-8"),
-    (b"\r\n", "the line ends in CRLF, as on Windows, and the lines of a replay end in LF alone"),
-    (b"\r", "the line has a carriage return (CR) in it, and the lines of a replay end in LF alone"),
-)
-"""Bytes that stand in no replay, since JSON writes control codes in letters; and what they tell."""
-
-
-def _cut(text: bytes) -> list[bytes]:
-    if not text:
-        raise ReplayError(1, "there is none: the replay is empty")
-    if text.startswith(_BYTE_ORDER_MARK):
-        raise ReplayError(1, "the line begins with a byte order mark, which a replay does not have")
-    for foreign, why in _FOREIGN:
-        at = text.find(foreign)
-        if at >= 0:
-            raise ReplayError(text.count(b"\n", 0, at) + 1, why)
-    *texts, rest = text.split(b"\n")
-    if rest:
-        raise ReplayError(len(texts) + 1, "the line is cut off: it does not end with a newline")
-    if len(texts) == 1:
-        raise ReplayError(2, "there is none: the replay ends after its first line")
-    if b"" in texts:
-        raise ReplayError(texts.index(b"") + 1, "the line is empty")
-    return texts
-
-
-# ------------------------------------------------------------------------- its lines
-
-
 class _FormatProbe(msgspec.Struct):
     """As much of a first line as every version of the format has."""
 
@@ -124,7 +60,13 @@ _DECODE_RESULT: Final = msgspec.json.Decoder(ResultLine).decode
 _RESULT: Final = ResultLine.__struct_config__.tag
 
 
-def _read_first(text: bytes) -> HeaderLine:
+def read_first(text: bytes) -> HeaderLine:
+    """Read a first line.
+
+    Raises:
+        ReplayVersionError: it is of another version.
+        ReplayError: it is none.
+    """
     try:
         probe = _DECODE_FORMAT(text)
     except _UNREADABLE as error:
@@ -134,8 +76,13 @@ def _read_first(text: bytes) -> HeaderLine:
     return _read(_DECODE_HEADER, 1, text)
 
 
-def _read_last(texts: list[bytes]) -> ResultLine:
-    number, text = len(texts), texts[-1]
+def read_event(number: int, text: bytes) -> AnyEventLine:
+    """Read a line between the first and the last; errors as those of `read_first`."""
+    return _read(_DECODE_EVENT, number, text)
+
+
+def read_last(number: int, text: bytes) -> ResultLine:
+    """Read a last line; errors as those of `read_first`."""
     probe = _probe(text)
     if probe is not None and probe.v == VERSION and probe.t != _RESULT:
         raise ReplayError(

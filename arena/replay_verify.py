@@ -24,7 +24,8 @@ from arena.replay_lines import (
     line_text,
     without_run,
 )
-from arena.replay_reading import ReplayError, ReplayLines, ReplayVersionError, read_lines
+from arena.replay_reading import ReplayError, ReplayVersionError
+from arena.replay_stream import Ends, Pieces, pieces_of, read_ends, read_events
 from arena.results import places_after_forfeits
 from engine.actions import Action, Decision, Listed
 from engine.cards import cards_text
@@ -66,20 +67,26 @@ def verify(text: bytes) -> Difference | None:
     Raises:
         ReplayVersionError: this program does not read its version, so that nothing can be said.
     """
+    return verify_pieces(pieces_of(text))
+
+
+def verify_pieces(pieces: Pieces) -> Difference | None:
+    """The same for a text that need not be in the memory; it is read twice, for the seed comes last.
+
+    The first line that is wrong ends the reading.
+    """
     try:
-        lines = read_lines(text)
-        header, end = ends_of(lines.first, len(lines.texts), lines.last)
+        ends = read_ends(pieces)
+        header, end = ends_of(ends.first, ends.last_number, ends.last)
+        return (
+            _compare(1, line_text(HeaderLine.of(header)), ends.first_text)
+            or _check_commitment(header, end, ends.last_number)
+            or _check_session(pieces, ends, header, end)
+        )
     except ReplayVersionError:
         raise
     except ReplayError as error:
         return Difference(error.line, error.why)
-    session = Session(header.ruleset, header.options, end.seed)
-    return (
-        _compare(1, line_text(HeaderLine.of(header)), lines.texts[0])
-        or _check_commitment(header, end, len(lines.texts))
-        or _check_events(session, lines)
-        or _check_result(session, lines, end)
-    )
 
 
 def _check_commitment(header: SessionHeader, end: ReplayEnd, number: int) -> Difference | None:
@@ -90,9 +97,34 @@ def _check_commitment(header: SessionHeader, end: ReplayEnd, number: int) -> Dif
     return Difference(number, what, header.commitment.hex(), revealed.hex())
 
 
-def _check_events(session: Session, lines: ReplayLines) -> Difference | None:
+class _Sums:
+    """What the lines before the last add up to: their digests, and the strikes of each seat."""
+
+    def __init__(self, seats: int) -> None:
+        self.text = sha256()
+        self.play = sha256()
+        self.strikes = [0] * seats
+
+    def add(self, text: bytes) -> None:
+        """Count a line in; what stands in it is as it must be."""
+        self.text.update(text + b"\n")
+        self.play.update(without_run(text) + b"\n")
+
+    def count(self, line: AnyEventLine) -> None:
+        """Count the strike of a line, which is a fallback for a decision that was asked."""
+        if isinstance(line, DecisionLine) and line.why not in (None, UNASKED):
+            self.strikes[line.seat] += 1
+
+
+def _check_session(pieces: Pieces, ends: Ends, header: SessionHeader, end: ReplayEnd) -> Difference | None:
+    session, sums = Session(header.ruleset, header.options, end.seed), _Sums(len(header.seats))
+    sums.add(ends.first_text)
+    return _check_events(session, pieces, ends.last_number, sums) or _check_result(session, ends, end, sums)
+
+
+def _check_events(session: Session, pieces: Pieces, last_number: int, sums: _Sums) -> Difference | None:
     deal = given = 0
-    for number, (line, text) in enumerate(zip(lines.events, lines.texts[1:-1], strict=True), start=2):
+    for number, text, line in read_events(pieces, last_number):
         if given == len(session.events):
             wrong = _play_answer(session, number, line)
             if wrong is not None:
@@ -104,8 +136,10 @@ def _check_events(session: Session, lines: ReplayLines) -> Difference | None:
         wrong = _compare(number, line_text(_expected_line(deal, event, line)), text)
         if wrong is not None:
             return wrong
+        sums.add(text)
+        sums.count(line)
     if given < len(session.events) or session.decision is not None:
-        return Difference(len(lines.texts), "t", "more of the session", "result")
+        return Difference(last_number, "t", "more of the session", "result")
     return None
 
 
@@ -149,33 +183,20 @@ def _expected_line(deal: int, event: Event, found: AnyEventLine) -> AnyEventLine
     return event_line(deal, event, record)
 
 
-def _check_result(session: Session, lines: ReplayLines, end: ReplayEnd) -> Difference | None:
+def _check_result(session: Session, ends: Ends, end: ReplayEnd, sums: _Sums) -> Difference | None:
     result = session.result
     assert result is not None
-    before = lines.texts[:-1]
     expected = replace(
         end,
         deals=session.deal.number + 1,
         places=places_after_forfeits(result.places, end.forfeited),
         chips=tuple([chips - session.options.stack for chips in result.stacks]),
-        strikes=_strikes(lines.events, len(end.strikes)),
+        strikes=tuple(sums.strikes),
         pot_left=result.pot_left,
-        play_sha256=_digest([without_run(text) for text in before]),
-        sha256=_digest(before),
+        play_sha256=sums.play.hexdigest(),
+        sha256=sums.text.hexdigest(),
     )
-    return _compare(len(lines.texts), line_text(ResultLine.of(expected)), lines.texts[-1])
-
-
-def _strikes(lines: tuple[AnyEventLine, ...], seats: int) -> tuple[int, ...]:
-    """The strikes of each seat: fallbacks for a decision that it was asked."""
-    struck = [
-        line.seat for line in lines if isinstance(line, DecisionLine) and line.why not in (None, UNASKED)
-    ]
-    return tuple([struck.count(seat) for seat in range(seats)])
-
-
-def _digest(lines: list[bytes] | tuple[bytes, ...]) -> str:
-    return sha256(b"".join([line + b"\n" for line in lines])).hexdigest()
+    return _compare(ends.last_number, line_text(ResultLine.of(expected)), ends.last_text)
 
 
 # ------------------------------------------------------------------------- naming a difference

@@ -27,7 +27,7 @@ LAYERS: Final = (
     ),
     ("async", "arena", "tournament lobby runner lag check_table"),
     ("pure", "arena", "referee link wire frame settings"),
-    ("pure", "arena", "replay replay_lines replay_reading replay_verify replay_text"),
+    ("pure", "arena", "replay replay_lines replay_reading replay_stream replay_verify replay_text"),
     ("pure", "arena", "check_trace check_findings"),
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
     ("small", "arena", "config sections seats messages commitment text ledger tally pace status offers"),

@@ -8,15 +8,16 @@ from typing import Any
 import click
 
 from arena.cli.errors import EXIT_FAILED, CommandFailed
-from arena.cli.inputs import json_option, read_file
+from arena.cli.inputs import json_option
 from arena.cli.output import print_json, reader_may_leave
 from arena.cli.status_tables import utc_text
 from arena.cli.tables import add_figures, add_names, add_words, console_for_data, open_table, print_table
-from arena.frame import FrameError, text_of
+from arena.frame import FRAME_LIMIT_BYTES, FrameError, is_frame, unpack_pieces
 from arena.replay import parse
 from arena.replay_reading import ReplayError
+from arena.replay_stream import PIECE_BYTES, Pieces
 from arena.replay_text import CANONICAL, CardNames, show
-from arena.replay_verify import verify
+from arena.replay_verify import verify_pieces
 from arena.store import SessionEntry, StoreError, StoreReader, check_session
 from arena.text import escape
 from engine.notation import CardStyle, Language, card_name, show_card, show_suit, suit_name
@@ -150,7 +151,9 @@ def _verify_file(file: Path) -> int:
     if not file.is_file():
         raise CommandFailed(f"{file} is neither a folder nor a file that can be read to its end")
     try:
-        difference = verify(text_of(read_file(file)))
+        difference = verify_pieces(_pieces_of(file))
+    except OSError as error:
+        raise CommandFailed(f"{file}: cannot be read: {error.strerror}") from None
     except FrameError as error:
         raise CommandFailed(
             f"{file}: {error}; a file holds one exported session, all of a run are in its folder", EXIT_FAILED
@@ -162,6 +165,24 @@ def _verify_file(file: Path) -> int:
         return EXIT_FAILED
     click.echo("1 of 1 sessions verified", err=True)
     return 0
+
+
+def _pieces_of(file: Path) -> Pieces:
+    """What an exported session holds, whether it was exported as text or as one frame."""
+    if file.stat().st_size > FRAME_LIMIT_BYTES:
+        raise FrameError(f"no session is larger than {FRAME_LIMIT_BYTES} bytes")
+    with file.open("rb") as opened:
+        begin = opened.read(4)
+    if not is_frame(begin):
+        return lambda: _read_pieces(file)
+    frame = file.read_bytes()
+    return lambda: unpack_pieces(frame)
+
+
+def _read_pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while piece := opened.read(PIECE_BYTES):
+            yield piece
 
 
 def _names(language: Language) -> CardNames:

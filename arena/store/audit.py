@@ -1,10 +1,11 @@
 """Whether what the store says of a session and what its replay says are one and the same."""
 
-from arena.frame import FrameError, unpack_frame
+from arena.frame import FrameError, unpack_pieces
 from arena.record import ReplayEnd, SessionHeader
 from arena.replay import parse_ends
 from arena.replay_reading import ReplayError
-from arena.replay_verify import verify
+from arena.replay_stream import Pieces, pieces_of
+from arena.replay_verify import verify_pieces
 from arena.schedule import block_seed
 from arena.store.errors import DamagedFrameError
 from arena.store.parts import read_bytes
@@ -21,13 +22,13 @@ def check_session(store: StoreReader, entry: SessionEntry) -> str | None:
     except DamagedFrameError as error:
         line = _line_at_fault(store, entry)
         return f"{error}; {line}" if line else str(error)
-    wrong = _difference(text) or _against_store(*parse_ends(text), entry, store.facts().seed)
+    wrong = _difference(pieces_of(text)) or _against_store(*parse_ends(text), entry, store.facts().seed)
     return f"{entry.where}: {wrong}" if wrong else None
 
 
-def _difference(text: bytes) -> str | None:
+def _difference(pieces: Pieces) -> str | None:
     try:
-        difference = verify(text)
+        difference = verify_pieces(pieces)
     except ReplayError as error:
         return str(error)
     return None if difference is None else str(difference)
@@ -36,7 +37,8 @@ def _difference(text: bytes) -> str | None:
 def _line_at_fault(store: StoreReader, entry: SessionEntry) -> str | None:
     """What is wrong with the text of a damaged frame, if it still unpacks."""
     try:
-        return _difference(unpack_frame(read_bytes(store.folder, entry.frame)))
+        frame = read_bytes(store.folder, entry.frame)
+        return _difference(lambda: unpack_pieces(frame))
     except (OSError, FrameError):
         return None
 

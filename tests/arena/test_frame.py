@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.frame import FRAME_LIMIT_BYTES, FrameError, pack_frame, text_of, unpack_frame
+from arena.frame import FRAME_LIMIT_BYTES, FrameError, is_frame, pack_frame, unpack_frame
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -22,10 +22,11 @@ def test_unpacking_is_the_inverse_of_packing(text: bytes) -> None:
     assert pack_frame(text) == pack_frame(text)
 
 
-def test_exported_session_is_read_packed_or_not() -> None:
-    """Text and a frame of it are the same session."""
-    assert text_of(b"text") == text_of(pack_frame(b"text")) == b"text"
-    assert text_of(b"") == b""
+def test_a_frame_is_told_from_text() -> None:
+    """By its first bytes, with which no text begins."""
+    assert is_frame(pack_frame(b"text"))
+    assert not is_frame(b"text")
+    assert not is_frame(b"")
 
 
 def test_frames_in_a_row_are_a_zstd_file() -> None:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import get_args
@@ -19,6 +19,7 @@ from arena.record import DecisionRecord, Origin, StrayAnswer
 from arena.replay import KEPT_STRAYS, ReplayWriter, parse, parse_ends
 from arena.replay_lines import VERSION, AnyEventLine
 from arena.replay_reading import ReplayError, ReplayVersionError
+from arena.replay_stream import read_ends
 from arena.replay_verify import Difference, verify
 from engine.events import Decided
 from engine.rules import OPTIONS, PRESETS
@@ -234,13 +235,22 @@ def test_a_replay_that_was_edited_or_cut_is_told(how: str, line: int, told: str)
         parse(edited(how))
     assert str(caught.value).startswith(f"line {line}: ")
     assert told in str(caught.value)
+    for size in (1, 7):
+        with pytest.raises(ReplayError) as again:
+            read_ends(partial(in_pieces_of, edited(how), size))
+        assert str(again.value) == str(caught.value)
+
+
+def in_pieces_of(text: bytes, size: int) -> Iterator[bytes]:
+    """A text in small pieces, which end anywhere."""
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
         (b"", 1),
-        (b"\n", 2),
+        (b"\n", 1),
         (b"{}\n{}\n", 1),
         (b"\x00\xff\n\n", 1),
         (b'{"format":"other","version":1}\n{}\n', 1),
