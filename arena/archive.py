@@ -5,7 +5,7 @@ Reading alone, of a tournament that is played or at rest; each function waits fo
 
 from dataclasses import dataclass
 
-from arena.ledger import TournamentFacts, TournamentState
+from arena.ledger import BotEnd, TournamentFacts, TournamentState
 from arena.results import SessionResult, SlotCounts
 from arena.schedule import session_id
 from arena.standings import leaderboard
@@ -22,9 +22,31 @@ class KeptReplay:
     is_open: bool
 
 
-def facts_and_counts(store: StoreReader) -> tuple[TournamentFacts, SlotCounts]:
-    """What a tournament was made from, and its slots by state."""
-    return store.facts(), store.slot_counts()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What a list says of a tournament, read without all the results.
+
+    Attributes:
+        facts: what it was made from.
+        counts: its slots by state.
+        bots: names, in the order of its file.
+        bot_ends: how bots that the arena started ended so far, in order.
+    """
+
+    facts: TournamentFacts
+    counts: SlotCounts
+    bots: tuple[str, ...]
+    bot_ends: tuple[BotEnd, ...]
+
+
+def brief_of(store: StoreReader) -> Brief:
+    """What a list says of a tournament."""
+    return Brief(
+        facts=store.facts(),
+        counts=store.slot_counts(),
+        bots=tuple([bot.bot for bot in store.bots()]),
+        bot_ends=store.bot_ends(),
+    )
 
 
 def state_at_rest(facts: TournamentFacts) -> TournamentState:

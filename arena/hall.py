@@ -19,7 +19,7 @@ import structlog
 
 from arena.account import Account, create_store
 from arena.archive import (
-    facts_and_counts,
+    brief_of,
     leaderboard_of,
     replay_of,
     replays_of,
@@ -27,7 +27,7 @@ from arena.archive import (
 )
 from arena.check import Checker
 from arena.config import TournamentFile
-from arena.hosted import Entry, HostedTournament, HostError, Premises, local_digests
+from arena.hosted import Entry, HostedTournament, HostError, Premises, ends_so_far, local_digests, remarks_on
 from arena.ledger import TournamentState
 from arena.lobby import Member
 from arena.messages import GoodbyeReason
@@ -260,12 +260,14 @@ class Hall:
         if running is not None:
             return running.status()
         account = await self._read(entry, Account.of)
-        return account.status(
+        status = account.status(
             tournament_id,
             state_at_rest(account.facts),
             lambda name: self._premises.lobby.member(name).is_there,
             self._failures.get(tournament_id, ""),
         )
+        names = [bot.name for bot in account.file.bots]
+        return replace(status, remarks=remarks_on(ends_so_far(account.bot_ends, names, entry.folder)))
 
     async def watch(self, tournament_id: str) -> AsyncIterator[TournamentStatus]:
         """How a tournament stands, now and whenever that has changed, until it runs no longer."""
@@ -437,7 +439,7 @@ class Hall:
     async def _brief_status(self, entry: Entry) -> TournamentStatus:
         """The status without the bots, read without all the results."""
         try:
-            facts, counts = await self._read(entry, facts_and_counts)
+            brief = await self._read(entry, brief_of)
         except StoreError as error:
             # The others can be listed all the same.
             return TournamentStatus(
@@ -452,12 +454,13 @@ class Hall:
         running = entry.tournament_id in self._running
         return TournamentStatus(
             tournament_id=entry.tournament_id,
-            name=facts.name,
-            state=TournamentState.RUNNING if running else state_at_rest(facts),
-            created_at_us=facts.created_at_us,
-            counts=counts,
-            ante=facts.ante,
+            name=brief.facts.name,
+            state=TournamentState.RUNNING if running else state_at_rest(brief.facts),
+            created_at_us=brief.facts.created_at_us,
+            counts=brief.counts,
+            ante=brief.facts.ante,
             failure=self._failures.get(entry.tournament_id, ""),
+            remarks=remarks_on(ends_so_far(brief.bot_ends, brief.bots, entry.folder)),
         )
 
     async def _read(self, entry: Entry, look: Callable[[StoreReader], T]) -> T:

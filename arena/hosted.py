@@ -6,18 +6,20 @@ not know how bots or commands reach the arena: a single run and a long-lived are
 
 import asyncio
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
+
+import structlog
 
 from arena.account import Account
 from arena.auth import TokenRing
 from arena.bot_command import CommandError, absolute_words, command_digest
 from arena.clock import MS_PER_SECOND
 from arena.config import BotEntry, Sandbox
-from arena.launcher import BotStart, ExitKind, ExitReport, Launcher, LaunchError, log_name
+from arena.launcher import BotStart, ExitKind, ExitReport, Launcher, LaunchError, Restarts, log_name
 from arena.ledger import Attempt, BotEnd, TournamentState
 from arena.lobby import Lobby
 from arena.local_bots import GivenUp, LocalBots
@@ -28,10 +30,14 @@ from arena.results import SessionResult, SlotState
 from arena.runner import Clockwork
 from arena.status import TournamentStatus
 from arena.store import Store, StoreError
-from arena.text import counted
 from arena.tournament import STOP_GRACE_S, Terms, Tournament, Watcher
 
+log = structlog.get_logger()
+
 T = TypeVar("T")
+
+LOGS: Final = "logs"
+"""The folder, in that of a tournament, with the logs of the bots that are started here."""
 
 LAST_WORDS_S: Final = 1.0
 """What bots that are started here get to end by themselves when their tournament is over."""
@@ -97,6 +103,37 @@ class Entry:
     bot_folder: Path
 
 
+# ------------------------------------------------------------------ bots that ended
+
+
+def ends_so_far(ends: Iterable[BotEnd], bots: Sequence[str], folder: Path) -> dict[str, list[ExitReport]]:
+    """How the bots that are started here ended in runs of before, by bot.
+
+    Args:
+        ends: what the tournament's store says of it.
+        bots: names, in the order of its file.
+        folder: the tournament's.
+    """
+    reports: dict[str, list[ExitReport]] = {}
+    for end in ends:
+        log_file = folder / LOGS / log_name(bots.index(end.bot) + 1, end.bot)
+        report = ExitReport(kind=ExitKind(end.kind), sentence=end.sentence, log=log_file)
+        reports.setdefault(end.bot, []).append(report)
+    return reports
+
+
+def remarks_on(ends: Mapping[str, Sequence[ExitReport]]) -> tuple[str, ...]:
+    """What became of bots that ended and should not have, a sentence each."""
+    return tuple([_remark(name, reports) for name, reports in ends.items()])
+
+
+def _remark(bot: str, reports: Sequence[ExitReport]) -> str:
+    last, times = reports[-1], "once" if len(reports) == 1 else f"{len(reports)} times"
+    is_over = last.kind is ExitKind.NOT_STARTED or Restarts(before=reports).is_used_up
+    outcome = "is not started again" if is_over else "was started again"
+    return f"bot {bot} ended {times} and {outcome}: it {last.sentence}; its log is {last.log}"
+
+
 # ------------------------------------------------------------------ playing
 
 
@@ -153,7 +190,6 @@ class HostedTournament:
         self.failure = ""
         self.pace = Pace(premises.clockwork.time, account.tally)
         self.watcher: Watcher | None = None
-        self._store = store
         self._entry = entry
         self._store = store
         self._premises = premises
@@ -168,14 +204,16 @@ class HostedTournament:
             digests=digests,
             stop_grace_s=premises.stop_grace_s,
         )
-        logs = entry.folder / "logs"
-        launcher = Launcher(log_folder=logs, tournament_folder=entry.bot_folder)
+        self._ends_before = ends_so_far(
+            account.bot_ends, [bot.name for bot in account.file.bots], entry.folder
+        )
+        launcher = Launcher(log_folder=entry.folder / LOGS, tournament_folder=entry.bot_folder)
         self._bots = LocalBots(
             launcher,
             premises.lobby,
             self._given_up,
             keep_end=self._keep_end,
-            before=_ends_so_far(account, logs),
+            before=self._ends_before,
         )
 
     @property
@@ -189,14 +227,18 @@ class HostedTournament:
         return self._state is not TournamentState.RUNNING
 
     @property
-    def restart_remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What became of bots that had to be started again since the tournament began, a sentence each."""
-        return tuple(
-            [
-                f"bot {name} ended {counted(len(reports), 'time')}, last: {reports[-1].sentence}"
-                for name, reports in self._bots.restarts.items()
-            ]
-        )
+        return remarks_on(self._bots.restarts)
+
+    @property
+    def last_words(self) -> Mapping[str, tuple[str, ...]]:
+        """The last lines that bots printed which ended in this run and should not have, by bot."""
+        return {
+            name: reports[-1].last_lines
+            for name, reports in self._bots.restarts.items()
+            if len(reports) > len(self._ends_before.get(name, ()))
+        }
 
     @property
     def tables(self) -> Mapping[str, Referee]:
@@ -209,6 +251,7 @@ class HostedTournament:
         status = self.account.status(
             self._entry.tournament_id, self._state, lambda name: lobby.member(name).is_there, self.failure
         )
+        status = replace(status, remarks=self.remarks)
         if self.is_over:
             return status
         return replace(
@@ -326,6 +369,8 @@ class HostedTournament:
         await self._premises.keep(lambda: self._store.record_bot_end(end, at))
 
     def _given_up(self, bot: GivenUp) -> None:
+        log.warning("bot given up", bot=bot.bot, why=bot.report.sentence, log=str(bot.report.log))
+        self._ring()
         if not bot.was_there and self.broken_bot is None:
             self.broken_bot = bot
             self.failure = f"bot {bot.bot} {bot.report.early_sentence} (its log: {bot.report.log})"
@@ -346,16 +391,6 @@ class HostedTournament:
                 lobby.forget(bot.name)
             else:
                 lobby.member(bot.name).unpin()
-
-
-def _ends_so_far(account: Account, logs: Path) -> dict[str, list[ExitReport]]:
-    """How the bots that are started here ended in earlier runs, by bot."""
-    reports: dict[str, list[ExitReport]] = {}
-    for end in account.bot_ends:
-        log = logs / log_name(account.number_of(end.bot), end.bot)
-        report = ExitReport(kind=ExitKind(end.kind), sentence=end.sentence, log=log)
-        reports.setdefault(end.bot, []).append(report)
-    return reports
 
 
 def _terms(account: Account) -> Terms:

@@ -48,6 +48,7 @@ class TournamentStatus:
         ante: chips.
         failure: why it stopped by itself, or empty.
         bots: in the order of its file; empty in lists.
+        remarks: what an organiser should know of all its runs, a sentence each.
     """
 
     tournament_id: str
@@ -62,6 +63,7 @@ class TournamentStatus:
     remaining_ms: int | None = None
     failure: str = ""
     bots: tuple[BotStanding, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

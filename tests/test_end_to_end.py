@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.arena.served import ENDS_IN_PLAY
 from tests.cli.calling import kratzen
 
 TOURNAMENT = """
@@ -153,3 +154,21 @@ def test_a_port_in_use_is_told(finished: Path, tmp_path: Path) -> None:
         done = process("run", finished.parent / "t.toml", "--out", tmp_path / "run", "--address", address)
     assert done.returncode == 2
     assert address in done.stderr
+
+
+def test_a_bot_that_is_given_up_is_told_of_with_its_last_words(tmp_path: Path) -> None:
+    """How often it ended and why, its log, the last that it printed; the reason is in the JSON too."""
+    (tmp_path / "ends.py").write_text(ENDS_IN_PLAY)
+    ends = '[[bots]]\nname = "ends"\ncommand = "python ends.py"\n'
+    (tmp_path / "t.toml").write_text(TOURNAMENT + bots("random", "cautious", "counting") + ends)
+    done = process("run", tmp_path / "t.toml", "--out", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    remark, *others = json.loads(done.stdout)["remarks"]
+    assert remark.startswith(
+        "bot ends ended 4 times and is not started again: it exited with code 7; its log"
+    )
+    assert any(line.startswith("bot ends ") and "first in session" in line for line in others)
+    for line in (remark, *others, "the last that bot ends printed:", "  no more of this"):
+        assert line in done.stderr.splitlines()
+    logged = [json.loads(line) for line in (tmp_path / "run" / "arena.log").read_text().splitlines()]
+    assert [entry["bot"] for entry in logged if entry["event"] == "bot given up"] == ["ends"]

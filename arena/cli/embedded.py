@@ -3,7 +3,7 @@
 What it is put together from is `building`'s; here is only what a single run has of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -54,11 +54,13 @@ class Outcome:
         signal: the signal that stopped it, or None.
         failure: why it could not go on, or None.
         remarks: what its user should know, a line each.
+        last_words: the last lines that bots printed which ended and should not have, by bot.
     """
 
     signal: str | None = None
     failure: str | None = None
     remarks: list[str] = field(default_factory=list)
+    last_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class EmbeddedRun:
@@ -119,7 +121,8 @@ class EmbeddedRun:
     def _sum_up(self, hosted: HostedTournament, progress: RunProgress) -> None:
         outcome = self._outcome
         outcome.failure = hosted.failure or None
-        outcome.remarks += hosted.restart_remarks
+        outcome.remarks += hosted.remarks
+        outcome.last_words = hosted.last_words
         outcome.remarks += _failures(progress.failed_attempts)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from arena.faults import FaultCause
 from arena.results import AttemptEnd, SessionResult, SlotCounts
 from arena.schedule import FORMATS, ScheduleError, slot_label, tournament_seed
 from arena.store import Store, StoreError
-from arena.text import counted
+from arena.text import counted, escape
 
 
 @click.command(epilog="Example: kratzen run tournaments/quickstart.toml --seed 7 --out runs/mine")
@@ -72,15 +72,16 @@ def run(
     with store:
         options = RunOptions(folder=folder, tournament_folder=file.absolute().parent, address=address)
         outcome = asyncio.run(EmbeddedRun(store, options).play())
+        remarks = [*outcome.remarks, *_faults(store.results())]
         with reader_may_leave():
             if as_json:
-                print_json(leaderboard_json(store))
+                print_json(leaderboard_json(store) | {"remarks": remarks})
             else:
                 print_leaderboard(store, console_for_data())
         counts = store.slot_counts()
         has_faults = strict and _has_faults(store)
-        remarks = [*outcome.remarks, *_faults(store.results())]
-    _sum_up(remarks, counts, folder, _resume_command(context, folder))
+    _say_remarks(remarks, outcome.last_words)
+    _sum_up(counts, folder, _resume_command(context, folder))
     if outcome.failure is not None:
         raise CommandFailed(outcome.failure, EXIT_FAILED)
     if outcome.signal is not None:
@@ -159,10 +160,16 @@ def _faults(results: Iterable[SessionResult]) -> list[str]:
     ]
 
 
-def _sum_up(remarks: Iterable[str], counts: SlotCounts, folder: Path, resume_command: str) -> None:
-    """Say what is left to say on stderr, the run's folder last."""
+def _say_remarks(remarks: Iterable[str], last_words: Mapping[str, tuple[str, ...]]) -> None:
+    """Say what became of bots on stderr, and what they printed before that."""
     for line in remarks:
-        click.echo(line, err=True)
+        click.echo(escape(line), err=True)
+    for bot, lines in last_words.items():
+        click.echo("\n  ".join([f"the last that bot {bot} printed:", *(lines or ["(nothing)"])]), err=True)
+
+
+def _sum_up(counts: SlotCounts, folder: Path, resume_command: str) -> None:
+    """Say what is left to say on stderr, the run's folder last."""
     if counts.void:
         click.echo(
             f"{counts.void} of {counts.total} sessions void: their blocks are neither rated nor averaged",

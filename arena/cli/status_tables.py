@@ -59,7 +59,7 @@ def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
             f"{counts.finished} of {counts.total}",
             str(counts.void),
             utc_text(status.created_at_us),
-            safe(status.failure),
+            safe("; ".join(filter(None, (status.failure, *status.remarks)))),
         )
     return table
 
@@ -67,6 +67,10 @@ def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:
 def print_status(status: TournamentStatus, board: Leaderboard, console: Console) -> None:
     """Print how a tournament stands: a line, its bots, its leaderboard."""
     console.print(status_line(status))
+    if status.remarks:
+        console.print()
+    for remark in status.remarks:
+        console.print(safe(remark))
     for table in (_bots_of(status), leaderboard_table(board.rows)):
         console.print()
         print_table(table, console)

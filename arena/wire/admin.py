@@ -125,6 +125,7 @@ def write_status(status: TournamentStatus) -> admin_pb2.Tournament:
         ante=status.ante,
         failure=status.failure,
         bots=[_write_standing(bot) for bot in status.bots],
+        remarks=status.remarks,
     )
 
 
@@ -144,6 +145,7 @@ def read_status(message: admin_pb2.Tournament) -> TournamentStatus:
         ante=message.ante,
         failure=message.failure,
         bots=tuple([_read_standing(bot) for bot in message.bots]),
+        remarks=tuple(message.remarks),
     )
 
 

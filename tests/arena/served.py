@@ -19,6 +19,21 @@ from kratzen.v1 import bot_pb2, bot_pb2_grpc
 KRATZEN = Path(sys.executable).with_name("kratzen")
 LIMIT_S = 30
 
+ENDS_IN_PLAY = """
+import os
+from kratzen.sdk import run
+from sample_bots.random_bot import RandomBot
+
+class Ends(RandomBot):
+    def decide(self, request):
+        print("no more of this")
+        os.sys.stdout.flush()
+        os._exit(7)
+
+run(Ends())
+"""
+"""A bot that says Hello, and ends whenever it is asked."""
+
 
 def environment(**variables: str) -> dict[str, str]:
     """This process's environment without what it says of arenas, and with some variables more."""

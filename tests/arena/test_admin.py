@@ -1,5 +1,6 @@
 """The admin services of a running arena, asked by the client that commands use, and by others."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from arena.ledger import TournamentState
 from arena.replay_verify import verify
 from kratzen.v1 import admin_pb2, admin_pb2_grpc
 from tests.arena.halls import NAMES, file_with
-from tests.arena.served import KRATZEN, LIMIT_S, RawStream, Served, environment, served
+from tests.arena.served import ENDS_IN_PLAY, KRATZEN, LIMIT_S, RawStream, Served, environment, served
 
 LOCAL = """
 [tournament]
@@ -202,6 +203,28 @@ def test_a_bot_that_cannot_be_started_stops_its_tournament(arena: Served, tmp_pa
         assert left.failure.startswith("bot broken exited with code 1 before it said Hello")
         assert client.tournament(its_id).failure == left.failure
         assert client.start_tournament(its_id).state is TournamentState.RUNNING
+
+
+def test_a_bot_that_is_given_up_is_remarked_on(arena: Served, tmp_path: Path) -> None:
+    """In the status and in the list, while it runs and after: how often, why, where its log is."""
+    (tmp_path / "ends.py").write_text(ENDS_IN_PLAY)
+    text = LOCAL.replace("local-a", "ends").replace("-m sample_bots.random_bot", "ends.py", 1)
+    text = text.replace("local-", "beside-")
+    with arena.client() as client:
+        its_id = client.create_tournament(text, str(tmp_path)).tournament_id
+        client.start_tournament(its_id)
+        left = list(client.watch_tournament(its_id))[-1]
+        assert left.state is TournamentState.FINISHED
+        (remark,) = left.remarks
+        assert remark.startswith(
+            "bot ends ended 4 times and is not started again: it exited with code 7; its log"
+        )
+        assert remark.endswith("01-ends.log")
+        assert client.tournament(its_id).remarks == left.remarks
+        assert [entry.remarks for entry in client.tournaments() if entry.tournament_id == its_id] == [
+            (remark,)
+        ]
+    assert remark in json.loads(arena.kratzen("tournament", "status", its_id, "--json").stdout)["remarks"]
 
 
 def test_bad_input_is_one_sentence(arena: Served) -> None:

@@ -62,6 +62,7 @@ def test_statuses_come_through_unchanged(state: TournamentState, remaining_ms: i
         remaining_ms=remaining_ms,
         failure="it failed",
         bots=(standing,),
+        remarks=("one", "two"),
     )
     assert wire.read_status(wire.write_status(status)) == status
 

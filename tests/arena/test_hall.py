@@ -6,7 +6,8 @@ import pytest
 from arena.check import SPEED_DECISIONS
 from arena.config import parse_tournament
 from arena.hall import MAX_EVENTS_BEHIND
-from arena.ledger import TournamentState
+from arena.launcher import MAX_RESTARTS, ExitKind
+from arena.ledger import BotEnd, TournamentState
 from arena.messages import Goodbye, GoodbyeReason, SessionOver, SessionStart
 from arena.refusals import Refusal, RefusedError
 from arena.replay import parse
@@ -363,6 +364,32 @@ async def test_a_tournament_keeps_to_the_version_that_it_began_with(tmp_path: Pa
         arena.come("alice", version="1")
         assert (await arena.end_of(tournament_id)).counts.finished == 8
         assert goodbyes(arena.come("alice", version="2")) == []
+
+
+async def test_a_bot_that_was_given_up_is_remarked_on_after_a_restart(tmp_path: Path) -> None:
+    """Status and list tell it from the store, over all runs; one that may be started again is told of too."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        tournament_id = await arena.create()
+        folder = arena.hall._entries[tournament_id].folder
+    with Store.open(folder) as store:
+        for name, count in (("alice", MAX_RESTARTS + 1), (NAMES[1], 1)):
+            for code in range(count):
+                end = BotEnd(bot=name, kind=ExitKind.EXITED, sentence=f"exited with code {code}")
+                store.record_bot_end(end, "2026-11-29T10:00:00+00:00")
+    remarks = (
+        (
+            "bot alice ended 4 times and is not started again: it exited with code 3; "
+            f"its log is {folder}/logs/01-alice.log"
+        ),
+        (
+            f"bot {NAMES[1]} ended once and was started again: it exited with code 0; "
+            f"its log is {folder}/logs/02-{NAMES[1]}.log"
+        ),
+    )
+    async with open_hall(tmp_path) as arena:
+        assert (await arena.hall.status(tournament_id)).remarks == remarks
+        assert [status.remarks for status in await arena.hall.tournaments()] == [remarks]
 
 
 async def _versions_written(arena: TestHall) -> None:

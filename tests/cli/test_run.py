@@ -314,7 +314,8 @@ def test_bots_that_were_given_up_stay_so_when_a_run_is_gone_on_with(file: Path, 
                 store.record_bot_end(end, "2026-11-29T10:00:00+00:00")
     done = kratzen("run", file, "--out", folder, "--resume")
     assert done.code == 0
-    assert "bot dora ended 4 times, last: exited with code 3" in done.err
+    assert "bot dora ended 4 times and is not started again: it exited with code 3; its log" in done.err
+    assert "the last that" not in done.err
     assert not (folder / "logs").exists()
     with StoreReader.open(folder) as reader:
         faults = [fault for seat in reader.results()[-1].seats for fault in seat.faults]

@@ -55,6 +55,7 @@ def status(text: str) -> TournamentStatus:
         counts=SlotCounts(finished=1, void=1, open=1),
         ante=10,
         failure=text,
+        remarks=(text,),
         bots=tuple(
             [
                 BotStanding(bot=text, is_local=True, is_there=False, withdrawn=withdrawn, tally=tally)

@@ -894,6 +894,7 @@ class Tournament(_message.Message):
     ANTE_FIELD_NUMBER: _builtins.int
     FAILURE_FIELD_NUMBER: _builtins.int
     BOTS_FIELD_NUMBER: _builtins.int
+    REMARKS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """Its id."""
     name: _builtins.str
@@ -926,6 +927,12 @@ class Tournament(_message.Message):
     def bots(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotStanding]:
         """Its bots, in the order of its file. Empty in a list."""
 
+    @_builtins.property
+    def remarks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What an organiser should know of all its runs, a sentence each: bots that ended and were started again
+        or given up, and why.
+        """
+
     def __init__(
         self,
         *,
@@ -943,10 +950,11 @@ class Tournament(_message.Message):
         ante: _builtins.int = ...,
         failure: _builtins.str = ...,
         bots: _abc.Iterable[Global___BotStanding] | None = ...,
+        remarks: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_remaining_ms", b"_remaining_ms", "created_at", b"created_at", "remaining_ms", b"remaining_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_remaining_ms", b"_remaining_ms", "ante", b"ante", "bots", b"bots", "created_at", b"created_at", "decision_count", b"decision_count", "decisions_per_second", b"decisions_per_second", "failure", b"failure", "finished_count", b"finished_count", "name", b"name", "remaining_ms", b"remaining_ms", "running_count", b"running_count", "slot_count", b"slot_count", "state", b"state", "tournament_id", b"tournament_id", "void_count", b"void_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_remaining_ms", b"_remaining_ms", "ante", b"ante", "bots", b"bots", "created_at", b"created_at", "decision_count", b"decision_count", "decisions_per_second", b"decisions_per_second", "failure", b"failure", "finished_count", b"finished_count", "name", b"name", "remaining_ms", b"remaining_ms", "remarks", b"remarks", "running_count", b"running_count", "slot_count", b"slot_count", "state", b"state", "tournament_id", b"tournament_id", "void_count", b"void_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__remaining_ms: _TypeAlias = _typing.Literal["remaining_ms"]  # noqa: Y015
     _WhichOneofArgType__remaining_ms: _TypeAlias = _typing.Literal["_remaining_ms", b"_remaining_ms"]  # noqa: Y015
