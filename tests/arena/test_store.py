@@ -692,7 +692,7 @@ def test_a_tournament_at_which_an_attempt_was_made_never_gives_way(tmp_path: Pat
         store.record_attempt(failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP))
     create(tmp_path / "newer").close()
     with closing(sqlite3.connect(tmp_path / "newer" / "store.sqlite")) as database:
-        database.execute("UPDATE tournament SET format = 2")
+        database.execute("UPDATE tournament SET format = 9")
         database.commit()
     for folder in (tmp_path / "tried", tmp_path / "newer"):
         with pytest.raises(StoreError, match="holds a tournament already"):
