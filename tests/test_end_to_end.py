@@ -113,6 +113,8 @@ def test_a_run_that_is_interrupted_and_gone_on_with_gives_the_same_play(
         _, told = run.communicate(timeout=5)
     assert run.returncode == 130
     (line,) = [line for line in told.splitlines() if "go on with: kratzen " in line]
+    # It was said at the signal too: after a second one nothing is.
+    assert f"once more to stop at once; go on later with: {line.partition('go on with: ')[2]}" in told
     assert not line.startswith("0 ")
     assert process(*shlex.split(line.partition("go on with: kratzen ")[2])).returncode == 0
     digests = [

@@ -6,7 +6,6 @@ the hall. It decides nothing about the play.
 
 import asyncio
 import resource
-import tempfile
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +17,7 @@ from arena.admin_services import SERVICE_NAMES, register
 from arena.auth import AdminPass, Porter, TokenRing
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import check_is_address
+from arena.cli.sockets import SOCKET, socket_folder
 from arena.clock import SystemTime
 from arena.door import Door, DoorLimits
 from arena.hall import Hall
@@ -76,11 +76,11 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
         beat = asyncio.create_task(beat_forever(heartbeat, time))
         stack.callback(beat.cancel)
         disk = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="disk"))
-        socket_folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kratzen-"))
+        folder = stack.enter_context(socket_folder())
         server = BotServer(lobby, tokens, porter)
         try:
             address = server.listen(site.address, site.tls)
-            socket = server.listen(f"unix:{socket_folder}/arena.sock")
+            socket = server.listen(f"unix:{folder / SOCKET}")
         except ServerError as error:
             raise CommandFailed(str(error)) from None
         # The certificate of an encrypted link is not for this machine's own bots.

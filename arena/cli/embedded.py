@@ -25,7 +25,7 @@ from arena.refusals import RefusedError
 from arena.results import AttemptEnd
 from arena.schedule import slot_label
 from arena.store import Store, StoreError
-from arena.text import counted
+from arena.text import counted, escape
 
 TOURNAMENT_ID: Final = "1"
 """The id of its only tournament, for those who look at it from outside."""
@@ -39,11 +39,13 @@ class RunOptions:
         folder: of the run.
         tournament_folder: that of the tournament file, beside which bots' files lie.
         address: where the arena listens.
+        resume_command: what goes on with the run once it was stopped.
     """
 
     folder: Path
     tournament_folder: Path
     address: str
+    resume_command: str
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ class EmbeddedRun:
 
     def _stop(self, signal: str) -> None:
         self._outcome.signal = signal
-        say_stopping()
+        say_stopping(f"go on later with: {escape(self._options.resume_command)}")
         if self._hosted is not None:
             self._hosted.stop()
 

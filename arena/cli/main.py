@@ -5,6 +5,7 @@ module with gRPC, the database or tables may be imported here.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -110,10 +111,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
     open_closed_streams()
     write_plainly_where_needed()
+    # Until a command has its own way to stop: as for Ctrl-C, everything that is open is closed.
+    signal.signal(signal.SIGTERM, _terminate)
     code = exit_code(arguments)
     if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
         _leave_at_once(code)
     sys.exit(code)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise _Terminated
 
 
 def _leave_at_once(code: int) -> NoReturn:
@@ -158,5 +169,8 @@ def _told(error: BaseException) -> tuple[str, int]:
             drop_stdout()
             where = "" if error.filename is None else f"{error.filename}: "
             return f"{where}{error.strerror or error}", EXIT_FAILED
+        # click makes an error of its own out of what a signal raised.
+        case BaseException(__cause__=_Terminated()) | _Terminated():
+            return "terminated", EXIT_TERMINATED
         case _:
             return "interrupted", EXIT_INTERRUPTED

@@ -70,7 +70,13 @@ def run(
     check_address(address, has_tls=False, insecure=insecure)
     folder, store = _open(tournament, out, resume=resume)
     with store:
-        options = RunOptions(folder=folder, tournament_folder=file.absolute().parent, address=address)
+        resume_command = _resume_command(context, folder)
+        options = RunOptions(
+            folder=folder,
+            tournament_folder=file.absolute().parent,
+            address=address,
+            resume_command=resume_command,
+        )
         outcome = asyncio.run(EmbeddedRun(store, options).play())
         remarks = [*outcome.remarks, *_faults(store.results())]
         with reader_may_leave():
@@ -81,7 +87,7 @@ def run(
         counts = store.slot_counts()
         has_faults = strict and _has_faults(store)
     _say_remarks(remarks, outcome.last_words)
-    _sum_up(counts, folder, _resume_command(context, folder))
+    _sum_up(counts, folder, resume_command)
     if outcome.failure is not None:
         raise CommandFailed(outcome.failure, EXIT_FAILED)
     if outcome.signal is not None:

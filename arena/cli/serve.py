@@ -108,7 +108,7 @@ async def _serve(site: Site, registry: Registry, token: str | None) -> None:
 
     def stop(signal: str) -> None:
         del signal
-        say_stopping()
+        say_stopping("once the arena runs again, go on with: kratzen tournament start ID")
         stopping.set()
 
     with stopped_by_signals(stop):

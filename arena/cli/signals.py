@@ -15,10 +15,12 @@ from arena.tournament import STOP_GRACE_S
 EXIT_BY_SIGNAL: Final = {"SIGINT": EXIT_INTERRUPTED, "SIGTERM": EXIT_TERMINATED}
 
 
-def say_stopping() -> None:
-    """Say what the first signal brings about."""
+def say_stopping(how_to_go_on: str) -> None:
+    """Say what the first signal brings about, and how to go on: after a second one nothing is said."""
     grace = f"{STOP_GRACE_S:g} s"
-    click.echo(f"stopping: sessions in flight get {grace}; once more to stop at once", err=True)
+    click.echo(
+        f"stopping: sessions in flight get {grace}; once more to stop at once; {how_to_go_on}", err=True
+    )
 
 
 @contextmanager
