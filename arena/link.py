@@ -531,6 +531,15 @@ class Link:
                     self._desks[message.session_id].handed(now_us)
         return batch
 
+    def as_asked(self, message: ArenaMessage) -> ArenaMessage:
+        """A message that was taken, with the number that its request has for the host."""
+        if not isinstance(message, Request | Rejected):
+            return message
+        desk = self._desks.get(message.session_id) or self._over.get(message.session_id)
+        if desk is None or not desk.asked_before:
+            return message
+        return replace(message, request_id=message.request_id - desk.asked_before)
+
     # -------------------------------------------------------------- what the host wants said
 
     def start(self, start: SessionStart) -> None:

@@ -159,7 +159,7 @@ class Member:
         now_us = self._time.now_us()
         batch = self.link.take_batch(stream, now_us)
         for message in batch:
-            self.overhear(message, now_us)
+            self.overhear(self.link.as_asked(message), now_us)
         return batch
 
     def reveal(self, reveal: SeedReveal) -> None:

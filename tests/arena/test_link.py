@@ -408,18 +408,21 @@ def test_an_answer_to_an_earlier_attempt_goes_no_further(table: Table) -> None:
     table.link.settle("s1")
     table.ask("s1", 2)
     table.link.end(SPOILED)
+    table.read(stream)
     table.link.start(start_of("s1"))
     for own_id in (1, 2):
-        table.ask("s1", own_id)
-        table.read(stream)
+        request = table.ask("s1", own_id)
+        (sent,) = [message for message in table.read(stream) if isinstance(message, Request)]
+        assert (sent.request_id, table.link.as_asked(sent)) == (own_id + 2, request)
         said = table.say(stream, Answers((*answer_to("s1", 2).answers, *answer_to("s1", 1).answers)))
         assert said == [
             Stray("s1", 0, RejectReason.LATE, Play(3), 0),
             Stray("s1", -1, RejectReason.ALREADY_ANSWERED, Play(3), 0),
         ]
-        assert [(told.request_id, told.tries_left) for told in rejections(table.read(stream))] == [
-            (2, 0),
-            (1, 0),
+        told = rejections(table.read(stream))
+        assert [(each.request_id, each.tries_left) for each in told] == [(2, 0), (1, 0)]
+        assert [table.link.as_asked(each) for each in told] == [
+            replace(each, request_id=each.request_id - 2) for each in told
         ]
         assert table.say(stream, answer_to("s1", own_id + 2)) == [Answered("s1", own_id, Play(3), "", 0)]
         table.link.settle("s1")
