@@ -15,6 +15,7 @@ from tests.arena.tables import ScriptedSeat, TableTime, first_legal, illegal, re
 MOVE_ALONE = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=0)
 BANK = ClockSettings(move_ms=100, bank_ms=900, first_answer_ms=0)
 FIRST = ClockSettings(move_ms=100, bank_ms=0, first_answer_ms=900)
+INCREMENT = ClockSettings(move_ms=100, bank_ms=0, first_answer_ms=0, increment_ms=900)
 UNTIMED = ClockSettings(move_ms=1, bank_ms=0, first_answer_ms=0, timed=False)
 
 
@@ -58,24 +59,31 @@ async def test_everybody_hears_the_start_the_news_and_the_end_in_order() -> None
     assert len(set(heard)) == 1
 
 
-@pytest.mark.parametrize("clock", [MOVE_ALONE, BANK, FIRST], ids=["move", "bank", "first answer"])
-async def test_every_clock_gives_a_time_out_and_just_not(clock: ClockSettings) -> None:
-    """An answer after exactly the allowance of 1 s counts; one a microsecond later is a time-out (T04)."""
+@pytest.mark.parametrize(
+    ("clock", "deal"),
+    [(MOVE_ALONE, 0), (BANK, 0), (FIRST, 0), (INCREMENT, 1)],
+    ids=["move", "bank", "first answer", "increment"],
+)
+async def test_every_clock_gives_a_time_out_and_just_not(clock: ClockSettings, deal: int) -> None:
+    """An answer after exactly the allowance of 1 s counts; one a microsecond later is a time-out (T04).
+
+    It is the first answer in that deal; every other comes at once.
+    """
     for over_us, causes in ((0, []), (1, [FaultCause.TIMEOUT])):
         time = TableTime()
         seats = [ScriptedSeat(time) for _ in range(4)]
-        slow = seats[1]
-        slow.after_us = 1_000_000 + over_us
+        slow = seats[0]
+        after_us = [1_000_000 + over_us]
 
-        def hurry(request: Request, slow: ScriptedSeat = slow) -> Action:
-            if request.request_id > 1:
-                slow.after_us = 0
+        def hurry(request: Request, slow: ScriptedSeat = slow, after_us: list[int] = after_us) -> Action:
+            slow.after_us = after_us.pop() if after_us and request.view.deal == deal else 0
             return first_legal(request)
 
         slow.script = hurry
         outcome = await played(time, seats, clock=clock)
-        assert [fault.cause for fault in outcome.result.seats[1].faults] == causes
-        assert [seat.strikes for seat in outcome.result.seats] == [0, len(causes), 0, 0]
+        assert not after_us
+        assert [fault.cause for fault in outcome.result.seats[0].faults] == causes
+        assert [seat.strikes for seat in outcome.result.seats] == [len(causes), 0, 0, 0]
 
 
 async def test_without_clocks_the_runner_waits_as_long_as_it_takes() -> None:
