@@ -20,6 +20,16 @@ from kratzen.v1 import admin_pb2, admin_pb2_grpc
 CALL_LIMIT_S: Final = 30.0
 """An arena that has not answered by then will not; starting and stopping take seconds."""
 
+_KEEPALIVE: Final = (
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Without this a ping may stay unanswered for a minute, whatever the line above says.
+    ("grpc.http2.ping_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+"""So that who follows an arena that vanished without a word is told, and not left waiting."""
+
 _WRONG_NAME: Final = "Hostname Verification Check failed"
 """What gRPC says when a certificate is trusted, and is another host's."""
 
@@ -87,7 +97,8 @@ class AdminClient:
     def __init__(self, arena: ArenaAddress) -> None:
         self._arena = arena
         # A proxy has no place between two programs of one machine.
-        options = [("grpc.enable_http_proxy", 0)] if is_loopback(arena.address) else []
+        no_proxy = (("grpc.enable_http_proxy", 0),) if is_loopback(arena.address) else ()
+        options = (*_KEEPALIVE, *no_proxy)
         if arena.roots is None:
             self._channel = grpc.insecure_channel(arena.address, options)
         else:
