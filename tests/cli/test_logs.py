@@ -77,10 +77,3 @@ def test_a_log_that_cannot_be_written_stops_nothing(
     log_to(tmp_path)
     structlog.get_logger().info("lost")
     assert capsys.readouterr() == ("", "")
-
-
-def test_the_limit_is_that_of_the_docs() -> None:
-    """docs/serving.md says how large a log gets."""
-    docs = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-    assert f"`arena.log` of {logs.LOG_MIB} MiB becomes `arena.log.1`" in docs
-    assert f"and {logs.KEPT_LOGS} of those are kept" in docs
