@@ -42,7 +42,7 @@ FIXED: Final = {
     "open files of each of its processes": launcher.Limits().open_file_count,
     "MiB of a file that it writes": launcher.Limits().file_mib,
     "KiB of its log": launcher.Limits().log_kib,
-    "MiB of `arena.log`": logs.LOG_MIB,
+    "MiB of the arena's log": logs.LOG_MIB,
     "such files kept": logs.KEPT_LOGS,
     "times that it is started again in a tournament": launcher.MAX_RESTARTS,
 }
