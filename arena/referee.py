@@ -85,6 +85,12 @@ class Referee:
         return self._session.decision
 
     @property
+    def is_unasked(self) -> bool:
+        """Whether the open question is put to nobody, since its seat has forfeited: `go_on` comes next."""
+        decision = self._session.decision
+        return decision is not None and self._players[decision.seat].has_forfeited
+
+    @property
     def is_over(self) -> bool:
         """Whether the session is over."""
         return self._session.result is not None
@@ -202,7 +208,19 @@ class Referee:
             )
         )
         player.has_forfeited = True
-        self._play_unasked()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Play the fallback for seats that have forfeited: until another is asked, or for a deal at most.
+
+        A session that everybody has forfeited would otherwise be played to its end in one go, and
+        whoever else waits with it.
+        """
+        began = self._session.deal.number
+        while self.is_unasked and self._session.deal.number <= began + 1:
+            self._refused.clear()
+            self._session.apply(self._fallback(self._open_decision()))
+            self._write_events(DecisionRecord(origin=Origin.FALLBACK))
 
     def stray(self, answer: StrayAnswer) -> None:
         """Note an answer that fitted no open request."""
@@ -303,16 +321,7 @@ class Referee:
         self._refused.clear()
         self._session.apply(action)
         self._write_events(record)
-        self._play_unasked()
-
-    def _play_unasked(self) -> None:
-        """Play the fallback for as long as the seat to decide has forfeited."""
-        while (decision := self._session.decision) is not None:
-            if not self._players[decision.seat].has_forfeited:
-                return
-            self._refused.clear()
-            self._session.apply(self._fallback(decision))
-            self._write_events(DecisionRecord(origin=Origin.FALLBACK))
+        self.go_on()
 
     def _write_events(self, record: DecisionRecord | None) -> None:
         """Write what happened since the last time; `record` belongs to the first of it."""

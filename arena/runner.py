@@ -64,7 +64,10 @@ class SessionRunner:
         """Play to the end. Cancelling it leaves every seat untold: call `close` then."""
         referee = self._referee
         while (decision := referee.decision) is not None:
-            await self._ask(self._seats[decision.seat])
+            if referee.is_unasked:
+                referee.go_on()
+            else:
+                await self._ask(self._seats[decision.seat])
             # A session of bots that answer at once must not keep the loop from everybody else.
             await asyncio.sleep(0)
         return Played(referee.result(), referee.replay(self._clockwork.time.utc_text()))

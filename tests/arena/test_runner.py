@@ -1,5 +1,6 @@
 """The runner of a session: whom it waits for, how long, and what everybody is told."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -165,3 +166,24 @@ async def test_the_same_seed_and_answers_give_the_same_play() -> None:
     digests = [replay.rpartition(b'"play_sha256":"')[2][:64] for replay in replays]
     assert digests[0] == digests[1]
     assert replays[0] != replays[1]
+
+
+async def test_a_session_that_all_have_forfeited_keeps_nobody_waiting() -> None:
+    """Others have their turn after every deal or two, though nobody is asked anything (P3)."""
+    time = TableTime()
+    game = referee(deals=40)
+    for seat in range(4):
+        game.forfeit(seat, FaultCause.NO_HANDSHAKE)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turning = asyncio.create_task(others())
+    outcome = await SessionRunner(game, [ScriptedSeat(time) for _ in range(4)], time.clockwork()).play()
+    turning.cancel()
+    assert outcome.result.deals >= 5
+    assert turns >= outcome.result.deals // 2 - 1
