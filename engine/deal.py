@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import attrgetter, itemgetter
+from reprlib import Repr
 from typing import Final
 
 from engine.actions import (
@@ -173,7 +174,9 @@ class Deal:
         if decision is None:
             raise IllegalActionError("the deal is over: nothing is asked")
         if action not in decision.legal:
-            raise IllegalActionError(f"{action} is not among the {len(decision.legal)} legal answers")
+            raise IllegalActionError(
+                f"{_SHORT.repr(action)} is not among the {len(decision.legal)} legal answers"
+            )
         seat = decision.seat
         if isinstance(action, Play):
             self.events.append(_PLAYED[seat][action.card])
@@ -290,6 +293,10 @@ def _clockwise(seats: tuple[Seat, ...], first: Seat) -> tuple[Seat, ...]:
     at = seats.index(first)
     return seats[at:] + seats[:at]
 
+
+_SHORT: Final = Repr()
+"""Shows whatever a caller takes for an action, be it as long as it likes."""
+_SHORT.maxother = 100
 
 _FIELDS_OF: Final = attrgetter(*[field.name for field in fields(Deal)])
 

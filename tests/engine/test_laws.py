@@ -356,7 +356,7 @@ def look_alikes(action: Action) -> Iterator[Any]:
     """Values that say the same as a legal answer, or equal it, and are none."""
     yield from (None, 0, action_text(action), ANY, (action,))
     kind: Any = type(action)
-    for value in (None, *other_values(action)):
+    for value in (None, 10**5000, *other_values(action)):
         yield kind(value)
     if isinstance(action, Play):
         yield OwnPlay(action.card)
