@@ -1,10 +1,12 @@
 """`kratzen run` as its user has it: a process of its own, to which the bots of the test dial in."""
 
 import asyncio
+import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,6 +22,7 @@ KRATZEN: Final = Path(sys.executable).with_name("kratzen")
 BOTS: Final = ("ada", "bea", "cleo", "dora")
 PATIENCE_S: Final = 40
 
+_STARTED: Final[list[asyncio.subprocess.Process]] = []
 _MAIN: Final = "from arena.cli.main import main; main()"
 _TOKEN: Final = re.compile(r"waiting for (\S+): KRATZEN_ADDRESS=(\S+) KRATZEN_TOKEN=(\S+)")
 
@@ -163,6 +166,7 @@ class Run:
             stderr=asyncio.subprocess.PIPE,
         )
         run = cls(process)
+        _STARTED.append(process)
         waits: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         run._reader = asyncio.create_task(run._read(len(remote), waits))
         await asyncio.wait_for(waits, PATIENCE_S)
@@ -198,6 +202,15 @@ class Run:
     def bots(self, *, after_s: float = 0) -> list[PatientBot]:
         """A bot for everybody who dials in."""
         return [PatientBot(settings, after_s=after_s) for settings in self.settings.values()]
+
+
+def end_all_runs() -> None:
+    """Kill what a test that failed has left running."""
+    while _STARTED:
+        process = _STARTED.pop()
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,21 +268,36 @@ def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Heartbeat, "is_late", False)
 
 
-@pytest.mark.nightly
+IN_ROUNDS: Final = [
+    *[
+        pytest.param(name, 2 if case.is_process else 5, marks=pytest.mark.nightly)
+        for name, case in sorted(CASES.items())
+    ],
+    *[
+        pytest.param(name, 5, marks=pytest.mark.soak)
+        for name, case in sorted(CASES.items())
+        if case.is_process
+    ],
+]
+"""By name: a hundred sessions of each; of those that are processes, which take long to start, in a soak."""
+
+
 @pytest.mark.usefixtures("all_at_once")
-@pytest.mark.parametrize("name", BY_CAUSE)
-async def test_a_hundred_bad_bots_harm_themselves_alone(name: str, tmp_path: Path, figure: Figure) -> None:
-    """The same for twenty tables at once, five times."""
+@pytest.mark.parametrize(("name", "rounds"), IN_ROUNDS)
+async def test_many_bad_bots_harm_themselves_alone(
+    name: str, rounds: int, tmp_path: Path, figure: Figure
+) -> None:
+    """The same for twenty tables at once, again and again."""
     causes: Counter[FaultCause] = Counter()
     sizes = []
-    for _ in range(5):
+    for _ in range(rounds):
         causes += await play_many(name, 20, tmp_path)
         sizes.append(resident_bytes())
     # The first round warms up.
     grown_mib = (sizes[-1] - sizes[0]) / 1024**2
     assert grown_mib < MAX_GROWN_MIB
     told = {str(cause): count for cause, count in causes.items()}
-    figure("F4", f"n = 100 sessions, faults {told}, 0 of good bots, {grown_mib:.0f} MiB grown")
+    figure("F4", f"n = {20 * rounds} sessions, faults {told}, 0 of good bots, {grown_mib:.0f} MiB grown")
 
 
 @pytest.mark.nightly
