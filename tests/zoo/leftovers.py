@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ctypes import CDLL
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
@@ -55,8 +56,11 @@ async def comes_back_to(before: Census) -> bool:
 
 
 def resident_bytes() -> int:
-    """What this process has in memory, once what is no longer needed is gone."""
+    """What this process has in memory, once what is no longer needed is gone, of the allocator too."""
     gc.collect()
+    trim = getattr(CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
     return psutil.Process().memory_info().rss
 
 

@@ -14,7 +14,16 @@ import pytest
 from kratzen.v1 import bot_pb2
 from tests.figures import Figure
 from tests.zoo import pauses
-from tests.zoo.runs import BOTS, Kept, PatientBot, Run, seated, tournament_file
+from tests.zoo.runs import (
+    BOTS,
+    PATIENCE_S,
+    Kept,
+    PatientBot,
+    Run,
+    asked_again,
+    seated,
+    tournament_file,
+)
 
 STOP_LIMIT_S: Final = 5
 """A run that is told to stop has ended by then (E19)."""
@@ -227,9 +236,11 @@ async def play_with_pauses(folder: Path, count: int, *, broken: str = "") -> Kep
     bots = run.bots(after_s=0.02)
     async with seated(bots):
         for number in range(count):
+            # An arena that hardly ever runs cannot tell a bot that is gone from one that it did not hear.
+            await asyncio.wait_for(asked_again(bots, 40), PATIENCE_S)
             asked = asyncio.Event()
             bots[number % 4].on_request = asked.set
-            await asyncio.wait_for(asked.wait(), 40)
+            await asyncio.wait_for(asked.wait(), PATIENCE_S)
             await pauses.hold_still(run.process.pid, 2)
         assert await run.wait() == 0, run.lines
     return Kept.of(folder / "run")
