@@ -66,6 +66,17 @@ class TestHall:
         """Have a bot come."""
         return LinkedBot(self.premises.lobby.member(name), script, version=version)
 
+    def all_come(
+        self,
+        first: Callable[[Request], Action | None],
+        others: Callable[[Request], Action | None] = first_legal,
+    ) -> LinkedBot:
+        """Have all of `NAMES` come, the first of them with a script of its own; that one."""
+        bot = self.come(NAMES[0], first)
+        for name in NAMES[1:]:
+            self.come(name, others)
+        return bot
+
     async def create(self, text: str | None = None) -> str:
         """Enter a tournament; its id."""
         status = await self.hall.create(parse_tournament(file_with() if text is None else text), "")

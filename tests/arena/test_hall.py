@@ -264,9 +264,7 @@ async def test_revoking_a_bot_closes_its_stream_and_voids_its_slots(tmp_path: Pa
     async with open_hall(tmp_path) as arena:
         await arena.register()
         hesitant = Hesitant(1)
-        alice = arena.come("alice", hesitant)
-        for name in NAMES[1:]:
-            arena.come(name)
+        alice = arena.all_come(hesitant)
         tournament_id = await arena.create()
         await arena.hall.start(tournament_id)
         await hesitant.stuck.wait()
@@ -349,9 +347,7 @@ async def test_a_tournament_keeps_to_the_version_that_it_began_with(tmp_path: Pa
     async with open_hall(tmp_path) as arena:
         await arena.register()
         hesitant = Hesitant(20)
-        alice = arena.come("alice", hesitant)
-        for name in NAMES[1:]:
-            arena.come(name)
+        alice = arena.all_come(hesitant)
         tournament_id = await arena.create()
         await arena.hall.start(tournament_id)
         await hesitant.stuck.wait()
@@ -437,9 +433,7 @@ async def test_a_session_is_watched_without_anybodys_cards(tmp_path: Path) -> No
     async with open_hall(tmp_path) as arena:
         await arena.register()
         hesitant = Hesitant(2, last_legal)
-        alice = arena.come("alice", hesitant)
-        for name in NAMES[1:]:
-            arena.come(name, last_legal)
+        alice = arena.all_come(hesitant, last_legal)
         tournament_id = await arena.create(file_with(text=text))
         await arena.hall.start(tournament_id)
         await hesitant.stuck.wait()
@@ -552,9 +546,7 @@ async def test_a_bot_is_in_one_check_at_a_time_and_in_no_tournament_meanwhile(tm
     async with open_hall(tmp_path) as arena:
         await arena.register()
         hesitant = Hesitant(20)
-        alice = arena.come("alice", hesitant)
-        for name in NAMES[1:]:
-            arena.come(name)
+        alice = arena.all_come(hesitant)
         tournament_id = await arena.create()
         check = await began(arena, alice, hesitant)
         again = anext(arena.hall.check_bot("alice"))
