@@ -1,6 +1,7 @@
 """The admin services: what organisers ask over gRPC, handed to the hall, and its answers back.
 
-Checks the token, reads the request, writes the answer; what may be done is the hall's to say.
+Reads the request, writes the answer; what may be done is the hall's to say. Who calls has been let in
+by the `AdminGate` before.
 A method that tells much writes by itself, since every message has a time limit; gRPC takes that
 as well as one that yields, but the generated types do not know it (`override`).
 """
@@ -13,8 +14,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 import grpc
 import grpc.aio
 
-from arena.auth import AdminPass, Porter, authorization_of
+from arena.auth import refuse
 from arena.config import TournamentFile, parse_tournament, read_tournament
+from arena.door import Door
 from arena.hall import Hall
 from arena.refusals import Refusal, RefusedError
 from arena.sections import ConfigError
@@ -39,10 +41,6 @@ _STATUSES: Final = {
     Refusal.NOT_NOW: grpc.StatusCode.FAILED_PRECONDITION,
     Refusal.TOO_SLOW: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
-_UNKNOWN_ADMIN: Final = (
-    "this needs the arena's admin token, which `kratzen serve` printed at its first start: send the metadata "
-    "`authorization: Bearer TOKEN` (commands take it from KRATZEN_ADMIN_TOKEN)"
-)
 _LOOK_ONLY: Final = "an arena of `kratzen run` can be looked at, but not changed, from outside"
 _STOPPING: Final = "the arena stops: tournaments can be gone on with once it is there again"
 _CHECK_ENDED: Final = "the arena stops, which ends the check: begin another one once it is there again"
@@ -56,35 +54,24 @@ _ListRequest: TypeAlias = (
 
 
 class _Desk:
-    """What all services do before and after: let in, and turn errors into statuses."""
+    """What all services do before and after: tell looking from changing, and turn errors into statuses."""
 
-    def __init__(self, hall: Hall, admin_pass: AdminPass, porter: Porter, unread_ms: int) -> None:
+    def __init__(self, hall: Hall, door: Door, unread_ms: int, *, is_token_needed: bool) -> None:
         self.hall = hall
-        self._pass = admin_pass
-        self._porter = porter
+        self.is_token_needed = is_token_needed
+        """Where the admin token is not needed, everybody may look."""
+        self._door = door
         self._unread_ms = unread_ms
 
     async def look(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
-        """Let a call in that changes nothing, and answer it."""
-        await self.admit(context)
+        """Answer a call that changes nothing."""
         async with self._errors_as_statuses(context):
             return await ask()
 
     async def change(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
-        """Let a call in that changes something, and answer it."""
+        """Answer a call that changes something."""
         await self.check_token_is_needed(context)
         return await self.look(context, ask)
-
-    async def admit(self, context: _Context) -> None:
-        """Turn a call away that has not the right token."""
-        if not self._pass.admits(authorization_of(context)):
-            await self._porter.hold_back(context)
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, _UNKNOWN_ADMIN)
-
-    @property
-    def is_token_needed(self) -> bool:
-        """Whether the admin token is needed; where it is not, everybody may look."""
-        return self._pass.is_needed
 
     async def check_token_is_needed(self, context: _Context) -> None:
         """Turn a call away that not everybody may make, where everybody may call."""
@@ -95,13 +82,14 @@ class _Desk:
         self, context: _Context, messages: AsyncIterator[object], stopping: str = _STOPPING
     ) -> None:
         """A call that goes on and on: one of a limited number, and told when the arena stops."""
-        too_many = self._porter.door.enter_watcher()
+        too_many = self._door.enter_watcher()
         if too_many is not None:
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
+            return
         try:
             await self.tell(context, messages)
         finally:
-            self._porter.door.leave_watcher()
+            self._door.leave_watcher()
         if self.hall.is_closing:
             await end_call(context, grpc.StatusCode.UNAVAILABLE, stopping)
 
@@ -172,7 +160,6 @@ class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
         """What each step of a bot's check finds; the check ends with the call."""
         desk = self._desk
         await desk.check_token_is_needed(context)
-        await desk.admit(context)
         check = desk.hall.check_bot(request.name, deterministic=request.deterministic)
         async with aclosing(check) as verdicts:
             await desk.watch(
@@ -225,7 +212,6 @@ class TournamentService(admin_pb2_grpc.TournamentServiceServicer):
     ) -> None:
         """How a tournament stands, again and again; a watcher that reads slowly misses what is in between."""
         desk = self._desk
-        await desk.admit(context)
         statuses = desk.hall.watch(request.tournament_id)
         await desk.watch(
             context,
@@ -294,16 +280,15 @@ class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
         """What everybody may see of a session, as it happens."""
         desk = self._desk
         await desk.check_token_is_needed(context)
-        await desk.admit(context)
         news = desk.hall.watch_session(request.tournament_id, request.session_id)
         await desk.watch(context, (wire.write_events(events) async for events in news))
 
 
 def register(
-    server: grpc.aio.Server, hall: Hall, admin_pass: AdminPass, porter: Porter, *, unread_ms: int
+    server: grpc.aio.Server, hall: Hall, door: Door, *, unread_ms: int, is_token_needed: bool
 ) -> None:
     """Have a server serve all of them, `SERVICE_NAMES`; who reads nothing for `unread_ms` is dropped."""
-    desk = _Desk(hall, admin_pass, porter, unread_ms)
+    desk = _Desk(hall, door, unread_ms, is_token_needed=is_token_needed)
     admin_pb2_grpc.add_RegistryServiceServicer_to_server(RegistryService(desk), server)
     admin_pb2_grpc.add_TournamentServiceServicer_to_server(TournamentService(desk), server)
     admin_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardService(desk), server)

@@ -7,9 +7,10 @@ secrets themselves takes the same time whatever they are. Tokens are never logge
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable, Iterable
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import grpc
 import grpc.aio
@@ -18,10 +19,17 @@ import structlog
 from arena.clock import MS_PER_SECOND, Time
 from arena.door import Door, address_of
 
+# Subscripted for the type checker alone.
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
+
 log = structlog.get_logger()
 
 TOKEN_PREFIX: Final = "kratzen_"  # noqa: S105  the prefix is public, that is its use
 _SCHEME: Final = "Bearer "
+_UNKNOWN_ADMIN: Final = (
+    "this needs the arena's admin token, which `kratzen serve` printed at its first start: send the metadata "
+    "`authorization: Bearer TOKEN` (commands take it from KRATZEN_ADMIN_TOKEN)"
+)
 _LOGGED_EVERY: Final = 100
 """Of an address's wrong tokens the first is logged, and then every one of so many."""
 
@@ -103,9 +111,9 @@ def _offered_hash(authorization: str | None) -> bytes | None:
 # ------------------------------------------------------------------ at the door
 
 
-def authorization_of(context: grpc.aio.ServicerContext[Any, Any]) -> str | None:
-    """The `authorization` that a call came with."""
-    for key, value in context.invocation_metadata() or ():
+def authorization_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
+    """The `authorization` in the metadata of a call."""
+    for key, value in metadata or ():
         if key == "authorization" and isinstance(value, str):
             return value
     return None
@@ -123,17 +131,7 @@ class Porter:
         self._time = time
 
     async def refuse_token(self, context: grpc.aio.ServicerContext[Any, Any], sentence: str) -> None:
-        """Have a call end with UNAUTHENTICATED, once its handler returns, which it must do now.
-
-        `abort` would do the same by an exception, whose traceback is garbage that goes round in a circle:
-        with a thousand a second of them the collector stands in everybody's way.
-        """
-        await self.hold_back(context)
-        context.set_code(grpc.StatusCode.UNAUTHENTICATED)
-        context.set_details(sentence)
-
-    async def hold_back(self, context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        """Count a wrong token, and let its caller wait when there were many."""
+        """Count a wrong token, let its caller wait when there were many, and refuse the call."""
         address = address_of(context.peer())
         hold_ms = self.door.hold(address, self._time.now_us())
         count = self.door.failures(address)
@@ -144,3 +142,51 @@ class Porter:
                 await asyncio.sleep(hold_ms / MS_PER_SECOND)
             finally:
                 self.door.release()
+        refuse(context, grpc.StatusCode.UNAUTHENTICATED, sentence)
+
+
+def refuse(context: grpc.aio.ServicerContext[Any, Any], status: grpc.StatusCode, sentence: str) -> None:
+    """Have a call end with a status, once its handler returns, which it must do now.
+
+    `abort` would do the same by an exception, whose traceback is garbage that goes round in a circle:
+    with a thousand a second of them the collector stands in everybody's way.
+    """
+    context.set_code(status)
+    context.set_details(sentence)
+
+
+class AdminGate(grpc.aio.ServerInterceptor):
+    """Lets none but the admin call some services; of other calls not even the request is read."""
+
+    def __init__(self, services: Iterable[str], admin_pass: AdminPass, porter: Porter) -> None:
+        """Stand before services, which are given by their full names."""
+        self._services = frozenset(services)
+        self._pass = admin_pass
+        self._porter = porter
+        self._refusals: dict[bool, _Handler] = {
+            False: grpc.unary_unary_rpc_method_handler(self._refuse),
+            True: grpc.unary_stream_rpc_method_handler(self._refuse),
+        }
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler:
+        """Hand a call on, or have it refused."""
+        handler = await continuation(handler_call_details)
+        # A method that there is not has no handler, whoever calls it.
+        if handler is None or _service_of(handler_call_details.method) not in self._services:
+            return handler
+        if self._pass.admits(authorization_of(handler_call_details.invocation_metadata)):
+            return handler
+        return self._refusals[handler.response_streaming]
+
+    async def _refuse(self, request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        del request
+        await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
+
+
+def _service_of(method: str) -> str:
+    """The full name of the service of `/service/method`."""
+    return method.removeprefix("/").partition("/")[0]

@@ -18,7 +18,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from arena import wire
-from arena.auth import Porter, TokenRing, authorization_of
+from arena.auth import Porter, TokenRing, authorization_of, refuse
 from arena.clock import MS_PER_SECOND
 from arena.link import CloseStatus, Stream
 from arena.lobby import Lobby, Member
@@ -123,19 +123,28 @@ class BotServer:
     Made inside the running event loop.
     """
 
-    def __init__(self, lobby: Lobby, tokens: TokenRing, porter: Porter) -> None:
+    def __init__(
+        self,
+        lobby: Lobby,
+        tokens: TokenRing,
+        porter: Porter,
+        gates: Sequence[grpc.aio.ServerInterceptor] = (),
+    ) -> None:
         """Set up.
 
         Args:
             lobby: where the bots come in.
             tokens: what they come in with.
             porter: turns away who has none, and counts who has.
+            gates: see every call before it is served.
         """
         self._lobby = lobby
         self._tokens = tokens
         self._porter = porter
         self._checker = health.aio.HealthServicer()
-        self._server = grpc.aio.server(options=_options(lobby, porter.door.limits.max_connections))
+        self._server = grpc.aio.server(
+            interceptors=gates, options=_options(lobby, porter.door.limits.max_connections)
+        )
         self._names = [wire.BOT_SERVICE]
         play: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._play)
         handler = grpc.method_handlers_generic_handler(wire.BOT_SERVICE, {wire.PLAY: play})
@@ -190,7 +199,7 @@ class BotServer:
     async def _admit(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
-        name = self._tokens.bot_of(authorization_of(context))
+        name = self._tokens.bot_of(authorization_of(context.invocation_metadata()))
         if name is None:
             await self._porter.refuse_token(
                 context,
@@ -199,7 +208,8 @@ class BotServer:
             return
         too_many = self._porter.door.enter(name)
         if too_many is not None:
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
+            refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
+            return
         try:
             await self._converse(self._lobby.member(name), requests, context)
         finally:

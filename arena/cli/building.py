@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 from arena.address import is_loopback
 from arena.admin_services import SERVICE_NAMES, register
-from arena.auth import AdminPass, Porter, TokenRing
+from arena.auth import AdminGate, AdminPass, Porter, TokenRing
 from arena.cli.errors import CommandFailed
 from arena.cli.inputs import check_is_address
 from arena.cli.sockets import SOCKET, socket_folder
@@ -77,7 +77,9 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
         stack.callback(beat.cancel)
         disk = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="disk"))
         folder = stack.enter_context(socket_folder())
-        server = BotServer(lobby, tokens, porter)
+        admin = site.admin
+        gates = () if admin is None else (AdminGate(SERVICE_NAMES, admin, porter),)
+        server = BotServer(lobby, tokens, porter, gates)
         try:
             address = server.listen(site.address, site.tls)
             socket = server.listen(f"unix:{folder / SOCKET}")
@@ -89,11 +91,16 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
             lobby=lobby, tokens=tokens, clockwork=Clockwork(time, heartbeat), disk=disk, dial=dial
         )
         hall = Hall(premises, registry)
-        if site.admin is not None:
-            admin = site.admin
+        if admin is not None:
             server.add(
                 SERVICE_NAMES,
-                lambda its_server: register(its_server, hall, admin, porter, unread_ms=site.link.unread_ms),
+                lambda its_server: register(
+                    its_server,
+                    hall,
+                    porter.door,
+                    unread_ms=site.link.unread_ms,
+                    is_token_needed=admin.is_needed,
+                ),
             )
         if registry is not None:
             await hall.open()

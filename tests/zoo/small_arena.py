@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from arena.auth import AdminPass, new_token, token_hash
 from arena.cli.building import OpenArena, Site, open_arena
 from arena.clock import ClockSettings
 from arena.faults import Fault
@@ -263,8 +264,9 @@ class SmallArena:
 
 @asynccontextmanager
 async def small_arena(setting: Setting) -> AsyncIterator[SmallArena]:
-    """An arena for the time of the block; every bot in it is gone afterwards."""
-    async with open_arena(Site(address="127.0.0.1:0", link=setting.limits)) as arena:
+    """An arena for the time of the block, with an admin token that nobody has; no bot outlives it."""
+    admin = AdminPass(token_hash(new_token()))
+    async with open_arena(Site(address="127.0.0.1:0", admin=admin, link=setting.limits)) as arena:
         small = SmallArena(arena, setting)
         try:
             yield small

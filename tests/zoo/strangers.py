@@ -2,10 +2,10 @@
 
     python -m tests.zoo.strangers PORT CALLS_A_SECOND
 
-reads from stdin, line by line, what to call (`tokens` or `health`) and then `halt`, again and again, and
-writes for each how many calls it made, how many were ended, and in how many microseconds. It ends with its
-stdin. The calls are frames of HTTP/2 written by hand: a client of gRPC would take as much of the machine as
-the arena that it is to disturb.
+reads from stdin, line by line, what to call (`tokens`, `admin` or `health`) and then `halt`, again and
+again, and writes for each how many calls it made, how many were ended, and in how many microseconds. It
+ends with its stdin. The calls are frames of HTTP/2 written by hand: a client of gRPC would take as much
+of the machine as the arena that it is to disturb.
 """
 
 import asyncio
@@ -54,19 +54,32 @@ def head(path: str, **more: str) -> bytes:
     return b"".join([field(name, value) for name, value in fields.items()])
 
 
+def bearer() -> str:
+    """A token that nobody has."""
+    return f"Bearer {TOKEN_PREFIX}{secrets.token_urlsafe(32)}"
+
+
 def wrong_token(stream: int) -> bytes:
-    """A call of `Play` with a token that nobody has; it waits for its answer."""
-    token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    return frame(_HEADERS, _END_HEADERS, stream, head(PLAY, authorization=f"Bearer {token}"))
+    """A call of `Play` that waits for its answer."""
+    return frame(_HEADERS, _END_HEADERS, stream, head(PLAY, authorization=bearer()))
+
+
+def wrong_admin(stream: int) -> bytes:
+    """A call that only the admin may make."""
+    return _question(stream, head("/kratzen.v1.RegistryService/ListBots", authorization=bearer()))
 
 
 def health_check(stream: int) -> bytes:
-    """A call that needs no token, with its message, which is empty."""
-    question = frame(_HEADERS, _END_HEADERS, stream, head("/grpc.health.v1.Health/Check"))
-    return question + frame(_DATA, _END_STREAM, stream, bytes(5))
+    """A call that needs no token."""
+    return _question(stream, head("/grpc.health.v1.Health/Check"))
 
 
-CALLS: Final = {b"tokens\n": wrong_token, b"health\n": health_check}
+def _question(stream: int, header: bytes) -> bytes:
+    """A call with its message, which is empty."""
+    return frame(_HEADERS, _END_HEADERS, stream, header) + frame(_DATA, _END_STREAM, stream, bytes(5))
+
+
+CALLS: Final = {b"tokens\n": wrong_token, b"admin\n": wrong_admin, b"health\n": health_check}
 
 
 @dataclass(slots=True)

@@ -100,7 +100,8 @@ async def strangers_outside(address: str) -> AsyncIterator[Strangers]:
         assert await process.wait() == 0
 
 
-async def test_a_refused_call_leaves_little_for_the_collector() -> None:
+@pytest.mark.parametrize("what", ["tokens", "admin"])
+async def test_a_refused_call_leaves_little_for_the_collector(what: str) -> None:
     """An exception with its traceback takes 27 objects that only the collector can clear away, a status 5."""
     calls, enough = Windows(), asyncio.Event()
 
@@ -114,7 +115,7 @@ async def test_a_refused_call_leaves_little_for_the_collector() -> None:
             gc.collect()
             gc.disable()
             try:
-                async with strangers.calling("tokens", calls):
+                async with strangers.calling(what, calls):
                     await asyncio.wait_for(enough.wait(), 30)
                 left_over = gc.collect()
             finally:
