@@ -21,9 +21,12 @@ class NameOrCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take out the command after the dashes, parse the rest, and tell the two forms apart."""
         before, command = _split(args)
-        # Without dashes, what looks like an option may be one of the command.
-        ctx.ignore_unknown_options = command is None
-        rest = super().parse_args(ctx, before)
+        try:
+            rest = super().parse_args(ctx, before)
+        except click.NoSuchOption as error:
+            if command is None:
+                error.message += f" A command's own goes after two dashes: {ctx.command_path} -- COMMAND..."
+            raise
         words = ctx.params.pop(_WORDS)
         if not ctx.resilient_parsing:
             ctx.params["name"], ctx.params["command"] = _meant(ctx, words, command)
@@ -42,8 +45,6 @@ def _meant(
     ctx: click.Context, words: tuple[str, ...], command: tuple[str, ...] | None
 ) -> tuple[str | None, tuple[str, ...]]:
     """The name, or the command, that is meant. More words than one can be no name."""
-    if words and words[0].startswith("-"):
-        raise click.NoSuchOption(words[0], ctx=ctx)
     if words and command is not None:
         raise click.UsageError("give either a bot's name or, after two dashes, a command", ctx)
     if not words and not command:
