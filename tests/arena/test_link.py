@@ -657,6 +657,27 @@ def test_sessions_that_ended_meanwhile_are_not_offered(table: Table) -> None:
     assert table.link.session_count == 1
 
 
+def test_a_link_that_is_cut_says_nothing_more(table: Table) -> None:
+    """Not even goodbye; what waited is offered again to the bot that comes back, and its clock went on."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    request = table.ask("s1", 1)
+    table.link.cut("a try")
+    assert table.link.take_events() == [Down(FaultCause.DISCONNECTED, "a try")]
+    assert stream.done
+    assert table.read(stream) == ()
+    table.now_us += 700 * MS
+    back = table.open()
+    table.say(back, HELLO)
+    assert table.read(back)[1:] == (start_of("s1"), replace(request, time_left_ms=10_300))
+
+
+def test_a_link_that_is_down_can_be_cut(table: Table) -> None:
+    """Nobody is there to lose anything."""
+    table.link.cut("a try")
+    assert table.link.take_events() == []
+
+
 def test_a_second_stream_takes_over(table: Table) -> None:
     """The first is closed with ABORTED and a reason; sessions go on on the second, nothing is lost."""
     first = table.join()
