@@ -148,11 +148,12 @@ def _improved(groups: list[list[int]], bot_count: int, draws: Draws) -> list[Gro
 def _weights(groups: Sequence[Sequence[int]], bot_count: int) -> list[int]:
     """What one more meeting costs a pair that has met 0, 1, 2, ... times.
 
-    It is the growth of the fourth power of the distance from the mean: a pair far off weighs
-    more than many that are slightly off, and the two counts next to the mean weigh the same.
+    It is the growth of the fourth power of the distance from the mean, which is taken in parts of a
+    meeting so that it is a whole number: a pair far off weighs more than many that are slightly off.
     """
-    mean = sum(comb(len(group), 2) for group in groups) // comb(bot_count, 2)
-    power = [(2 * (met - mean) - 1) ** 4 for met in range(len(groups) + 2)]
+    pair_count = comb(bot_count, 2)
+    meeting_count = sum(comb(len(group), 2) for group in groups)
+    power = [(met * pair_count - meeting_count) ** 4 for met in range(len(groups) + 2)]
     return [after - before for before, after in pairwise(power)]
 
 

@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 from math import ceil, comb, floor
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arena.balance import Draws, Group, balanced_chairs, balanced_groups, spread_out, varied_neighbours
@@ -28,6 +28,7 @@ def shapes(draw: st.DrawFn) -> tuple[int, int, int]:
     return draw(st.integers(size, 40)), size, draw(st.integers(1, 60))
 
 
+@example((15, 6, 7), bytes(6))
 @given(shapes(), st.binary(min_size=1, max_size=8))
 def test_bots_play_equally_often_and_pairs_meet_about_equally_often(
     shape: tuple[int, int, int], seed: bytes
