@@ -37,14 +37,17 @@ check: $(INSTALLED) ## lint, format, types, the protocol's files, the generated 
 	$(BIN)/buf format --diff --exit-code proto
 	PYTHON=$(BIN)/python proto/generate --check
 
+# The tests take from a second to minutes: who has none left takes over from the other.
+STEALING := -n 2 --dist worksteal
+
 # What judges times runs by itself, first.
 nightly: $(INSTALLED) ## run the slow tests too, with many more generated cases (under half an hour)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m "alone and not soak" --timeout 1800
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m "not alone and not soak" --timeout 1800
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(STEALING) -m "not alone and not soak" --timeout 1800
 
 soak: $(INSTALLED) ## run everything, without a limit of time (hours)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m alone --timeout 0
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m "not alone" --timeout 0
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest $(STEALING) -m "not alone" --timeout 0
 
 proto: $(INSTALLED) ## make the generated code from proto/kratzen/v1/*.proto
 	$(BIN)/buf format --write proto

@@ -4,7 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.zoo.leftovers import use_one_heap
 from tests.zoo.runs import end_all_runs
+
+# Before gRPC has any thread.
+use_one_heap()
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,9 @@ import psutil
 
 from tests.zoo.small_arena import Setting, small_arena
 
+_M_ARENA_MAX: Final = -8
+"""Of glibc's malloc.h."""
+
 PATIENCE_S: Final = 10
 """For what is on its way out and needs the machine's attention."""
 
@@ -53,6 +56,17 @@ async def comes_back_to(before: Census) -> bool:
         # Threads of gRPC close what its channels held open, and give no sign of it.
         await asyncio.to_thread(gc.collect)
     return Census.now() == before
+
+
+def use_one_heap() -> None:
+    """Have all threads that are still to come share a heap.
+
+    Each of several keeps what once lay in it, in no order, which grows for a while (by 50 MiB, where large
+    messages come) though nothing is kept on purpose. Of one heap `resident_bytes` tells what is kept.
+    """
+    mallopt = getattr(CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, 1)
 
 
 def resident_bytes() -> int:
