@@ -5,7 +5,7 @@ in ISO 8601 on the way in and microseconds since 1970 on the way out. Nothing he
 databases or files.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -176,8 +176,8 @@ class Ledger(Protocol):
         """
         ...
 
-    def record_attempt(self, attempt: Attempt) -> SlotState:
-        """Record an attempt without a result; the state of its slot afterwards is returned."""
+    def record_attempts(self, attempts: Sequence[Attempt]) -> tuple[SlotState, ...]:
+        """Record attempts without a result; the states of their slots afterwards are returned."""
         ...
 
     def withdraw(self, bot: str, why: str, running: Collection[tuple[int, int]] = ()) -> None:

@@ -8,9 +8,8 @@ call of the ledger waits for a disk and is made on a thread of its own.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import structlog
@@ -34,7 +33,13 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 STOP_GRACE_S = 3.0
-"""What the sessions in flight get to end by themselves after a stop."""
+"""What the sessions in flight get to end by themselves after a stop; less where the disk is slow."""
+
+SLOWED_FOR_S = 1.0
+"""An arena that was late looks so soon whether it still is."""
+
+CALLS_AFTER_GRACE = 6
+"""As many calls of the disk, at the most, as it takes to write down how it stopped and to close the books."""
 
 ABSENCES_TO_WITHDRAW = 3
 """Sessions running that a bot forfeits because it was not there, after which it is taken out."""
@@ -115,7 +120,9 @@ class Tournament:
         self._offers = Offers(terms.clock.join_ms * US_PER_MS)
         """Those of the open slots that lack bots which were never there."""
         self._known: dict[str, tuple[str, str]] = {}
-        """Version and build digest of the bots that were seen before the run began."""
+        """Version and build digest of the bots that were ever seen, which the tournament keeps to."""
+        self._seeing = asyncio.Lock()
+        """What a bot is, is written down once, however many sessions it begins at the same time."""
         self._names: frozenset[str] = frozenset()
         """Who was to play when the run began."""
         self._left_in_block: Counter[int] = Counter()
@@ -129,6 +136,12 @@ class Tournament:
         self._running: dict[asyncio.Task[None], SlotEntry] = {}
         self._breakable: set[asyncio.Task[None] | None] = set()
         """Those of them that a stop may break off: they have nothing to write down yet."""
+        self._unwritten: set[Future[bool]] = set()
+        """Results that wait for the disk, or are being written."""
+        self._disk_us = 0
+        """What the disk takes for a call, of late."""
+        self._broken_off: list[tuple[SlotEntry, Attempt]] = []
+        """Attempts that a stop broke off, not recorded yet."""
         self._tables: dict[tuple[int, int], Referee] = {}
         """The referees of the sessions that are being played, by block and session."""
         self._stopping = asyncio.Event()
@@ -240,20 +253,27 @@ class Tournament:
             self._offers.withdraw(slot)
             self._open.remove(slot)
             self._attempts[slot.block, slot.session] += 1
+            why = _not_there(offer.missing)
             await self._record_failed(
-                slot, AttemptEnd.BOTS_ABSENT, _not_there(offer.missing), offer.since.utc
+                [(slot, self._failed(slot, AttemptEnd.BOTS_ABSENT, why, offer.since.utc))]
             )
             ended = True
         return ended
 
     async def _wait_for_change(self, stopped: asyncio.Task[Any], unseen: frozenset[str]) -> None:
-        """Wait until a session is over, an unseen bot comes, an offer's time is over, or the stop."""
+        """Wait until a session is over, an unseen bot comes, an offer's time is over, or the stop.
+
+        While the arena is late it does not wait for long, since more is handed out once it is in time again.
+        """
         left_us = self._offers.left_us(self._clockwork.time.now_us())
+        waits_s = [] if left_us is None else [left_us / US_PER_SECOND]
+        if self._is_slowed:
+            waits_s.append(SLOWED_FOR_S)
         arrival = asyncio.create_task(self._lobby.wait_for_one(unseen)) if unseen else stopped
         try:
             await asyncio.wait(
                 {*self._running, stopped, arrival},
-                timeout=None if left_us is None else left_us / US_PER_SECOND,
+                timeout=min(waits_s, default=None),
                 return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
@@ -280,12 +300,23 @@ class Tournament:
             task.result()
 
     async def _wind_up(self) -> None:
-        """Give what is in flight a moment, then break it off."""
-        if self._running:
-            await asyncio.wait(self._running, timeout=self._stop_grace_s)
-            for task in self._running.keys() & self._breakable:
-                task.cancel()
-            await asyncio.wait(self._running)
+        """Give what is in flight a moment, then break it off.
+
+        A result that the disk has not begun with by then was told to nobody, and counts as broken off: on
+        a slow disk there can be many of them. So that there is time for what must be written, the moment
+        is the shorter the slower the disk is.
+        """
+        if not self._running:
+            return
+        await asyncio.wait(self._running, timeout=grace_left_s(self._stop_grace_s, self._disk_us))
+        for task in self._running.keys() & self._breakable:
+            task.cancel()
+        for result in tuple(self._unwritten):
+            result.cancel()
+        await asyncio.wait(self._running)
+        try:
+            await self._record_failed(self._broken_off)
+        finally:
             self._collect()
 
     # ------------------------------------------------------------------ one slot
@@ -309,8 +340,7 @@ class Tournament:
                 self._forfeit_absent(slot, referee, absent)
                 played = await runner.play()
                 self._breakable.discard(task)
-                record = partial(self._ledger.record_session, played.result, played.replay)
-                await self._keep(record)
+                await self._record(played)
                 ending = AttemptEnd.FINISHED
         except asyncio.CancelledError:
             ending, why = AttemptEnd.OPERATOR_STOP, "the arena was stopped"
@@ -323,7 +353,11 @@ class Tournament:
             return
         if runner is not None:
             runner.close(ending)
-        await self._record_failed(slot, ending, why, started_at)
+        attempt = self._failed(slot, ending, why, started_at)
+        if ending is AttemptEnd.OPERATOR_STOP:
+            self._broken_off.append((slot, attempt))
+        else:
+            await self._record_failed([(slot, attempt)])
 
     async def _wait_for_bots(self, slot: SlotEntry, offered_us: int) -> tuple[str, ...]:
         """Give the bots of a slot what is left of the join limit; who is not there at its end.
@@ -365,8 +399,12 @@ class Tournament:
             version, digest = self._known.get(member.name, ("", ""))
             return SeatInfo(member.name, version, self._digests.get(member.name, digest))
         digest = self._digests.get(member.name, hello.build_digest)
-        seen = await self._keep(lambda: self._ledger.see_bot(member.name, hello.bot_version, digest))
-        version = hello.bot_version if seen.version is None else seen.version
+        async with self._seeing:
+            if member.name not in self._known:
+                seen = await self._keep(lambda: self._ledger.see_bot(member.name, hello.bot_version, digest))
+                version = hello.bot_version if seen.version is None else seen.version
+                self._known[member.name] = (version, digest)
+        version, _ = self._known[member.name]
         member.pin(version, None if member.name in self._digests else digest)
         return SeatInfo(member.name, version, digest)
 
@@ -394,8 +432,18 @@ class Tournament:
             if self._absences[name] >= ABSENCES_TO_WITHDRAW:
                 await self.withdraw(name, f"{name} was not there for {ABSENCES_TO_WITHDRAW} sessions running")
 
-    async def _record_failed(self, slot: SlotEntry, ending: AttemptEnd, why: str, started_at: str) -> None:
-        attempt = Attempt(
+    async def _record(self, played: Played) -> None:
+        """Have a result kept; CancelledError when it was withdrawn from `_unwritten` before its turn."""
+        future = self._on_disk(lambda: self._ledger.record_session(played.result, played.replay))
+        self._unwritten.add(future)
+        try:
+            await asyncio.wrap_future(future)
+        finally:
+            self._unwritten.discard(future)
+
+    def _failed(self, slot: SlotEntry, ending: AttemptEnd, why: str, started_at: str) -> Attempt:
+        """An attempt at a slot that is over now, and gave no result."""
+        return Attempt(
             block=slot.block,
             session=slot.session,
             attempt=self._attempts[slot.block, slot.session],
@@ -404,12 +452,19 @@ class Tournament:
             started_at=started_at,
             ended_at=self._clockwork.time.utc_text(),
         )
-        state = await self._keep(lambda: self._ledger.record_attempt(attempt))
-        self._watcher.attempt_failed(attempt, state)
-        if state is SlotState.OPEN:
-            self._open.insert(0, slot)
-        else:
-            self._close_slot(slot)
+
+    async def _record_failed(self, failed: Sequence[tuple[SlotEntry, Attempt]]) -> None:
+        """Have attempts without a result kept, all at once, since every write may take its time."""
+        if not failed:
+            return
+        attempts = [attempt for _, attempt in failed]
+        states = await self._keep(lambda: self._ledger.record_attempts(attempts))
+        for (slot, attempt), state in zip(failed, states, strict=True):
+            self._watcher.attempt_failed(attempt, state)
+            if state is SlotState.OPEN:
+                self._open.insert(0, slot)
+            else:
+                self._close_slot(slot)
 
     def _close_slot(self, slot: SlotEntry) -> None:
         """A slot is finished or void; the last one of a block opens its seeds to those who played it."""
@@ -436,13 +491,29 @@ class Tournament:
         for slot in voided:
             self._close_slot(slot)
 
-    async def _keep(self, write: Callable[[], T]) -> T:
+    async def _keep(self, call: Callable[[], T]) -> T:
         """Call the ledger on the disk's thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._disk, write)
+        return await asyncio.wrap_future(self._on_disk(call))
+
+    def _on_disk(self, call: Callable[[], T]) -> Future[T]:
+        def timed() -> T:
+            began_us = self._clockwork.time.now_us()
+            try:
+                return call()
+            finally:
+                # The dearest of the last few.
+                self._disk_us = max(self._clockwork.time.now_us() - began_us, self._disk_us * 7 // 8)
+
+        return self._disk.submit(timed)
 
     def _now(self) -> Moment:
         time = self._clockwork.time
         return Moment(time.now_us(), time.utc_text())
+
+
+def grace_left_s(grace_s: float, disk_us: int) -> float:
+    """What is left of the grace after a stop where the disk takes so many microseconds for a call."""
+    return max(0.0, grace_s - CALLS_AFTER_GRACE * disk_us / US_PER_SECOND)
 
 
 def _not_there(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ DELAYS: Final = {
     "zoo/metronomes.py": "bots that answer after a fixed time",
     "zoo/pauses.py": "processes that are held still for a time",
     "zoo/proxy.py": "a wire that is slow",
+    "zoo/slow_disk.py": "a disk that is slow",
     "zoo/strangers.py": "callers that call so many times a second",
     "zoo/runs.py": "bots that take their time",
     "zoo/test_clocks.py": "bots that take their time to load",

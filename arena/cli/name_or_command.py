@@ -24,9 +24,12 @@ class NameOrCommand(click.Command):
         try:
             rest = super().parse_args(ctx, before)
         except click.NoSuchOption as error:
-            if command is None:
-                error.message += f" A command's own goes after two dashes: {ctx.command_path} -- COMMAND..."
-            raise
+            if command is not None:
+                raise
+            hint = f"A command's own goes after two dashes: {ctx.command_path} -- COMMAND..."
+            raise click.NoSuchOption(
+                error.option_name, f"{error.message} {hint}", error.possibilities, ctx
+            ) from None
         words = ctx.params.pop(_WORDS)
         if not ctx.resilient_parsing:
             ctx.params["name"], ctx.params["command"] = _meant(ctx, words, command)

@@ -216,15 +216,17 @@ class Store(StoreReader):
             _close_block(connection, result.block)
         return True
 
-    def record_attempt(self, attempt: Attempt) -> SlotState:
-        """Record an attempt without a result; the state of its slot afterwards is returned."""
-        if attempt.ending is AttemptEnd.FINISHED:
+    def record_attempts(self, attempts: Sequence[Attempt]) -> tuple[SlotState, ...]:
+        """Record attempts without a result; the states of their slots afterwards are returned."""
+        if any(attempt.ending is AttemptEnd.FINISHED for attempt in attempts):
             raise ValueError("a finished attempt is recorded with its session")
+        states = []
         with self._connection() as connection:
-            _insert_attempt(connection, attempt)
-            state = _judge_slot(connection, attempt.block, attempt.session)
-            _close_block(connection, attempt.block)
-        return state
+            for attempt in attempts:
+                _insert_attempt(connection, attempt)
+                states.append(_judge_slot(connection, attempt.block, attempt.session))
+                _close_block(connection, attempt.block)
+        return tuple(states)
 
     def withdraw(self, bot: str, why: str, running: Collection[tuple[int, int]] = ()) -> None:
         """Take a bot out: its open slots become void, but for those that are being played."""

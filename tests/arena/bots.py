@@ -1,7 +1,7 @@
 """Bots on links without a wire, and a ledger in memory: a whole tournament in one event loop."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentFacts, TournamentState
 from arena.link import Stream
@@ -140,6 +140,8 @@ class MemoryLedger:
         self.headers: dict[tuple[int, int], SessionHeader] = {}
         self.ends: dict[tuple[int, int], ReplayEnd] = {}
         """The first and the last lines of the replays."""
+        self.attempts_at_once: list[int] = []
+        """How many attempts each call recorded."""
         self.states: list[TournamentState] = []
         self.withdrawn: dict[str, str] = {}
         self.seen: tuple[BotEntry, ...] = ()
@@ -179,12 +181,13 @@ class MemoryLedger:
         self.recorded.append(result)
         return True
 
-    def record_attempt(self, attempt: Attempt) -> SlotState:
-        """Count an attempt."""
+    def record_attempts(self, attempts: Sequence[Attempt]) -> tuple[SlotState, ...]:
+        """Count attempts."""
         self.before_writing()
-        place = (attempt.block, attempt.session)
-        self.attempt_ends.setdefault(place, []).append(attempt.ending)
-        return self.state(place)
+        self.attempts_at_once.append(len(attempts))
+        for attempt in attempts:
+            self.attempt_ends.setdefault((attempt.block, attempt.session), []).append(attempt.ending)
+        return tuple([self.state((attempt.block, attempt.session)) for attempt in attempts])
 
     def withdraw(self, bot: str, why: str, running: Collection[tuple[int, int]] = ()) -> None:
         """Make a bot's open slots void."""

@@ -218,7 +218,7 @@ def test_block_with_a_void_slot_is_closed_and_not_rated(store: Store) -> None:
     """A block whose last open slot becomes void is closed, kept and left out of the ratings."""
     record(store, *BLOCKS[0].slots[:2])
     attempts = [failed(BLOCKS[0].slots[2], attempt, AttemptEnd.BOTS_ABSENT) for attempt in (1, 2, 3)]
-    assert [store.record_attempt(attempt) for attempt in attempts][-1] is SlotState.VOID
+    assert store.record_attempts(attempts) == (SlotState.OPEN, SlotState.OPEN, SlotState.VOID)
     (result,) = store.block_results()
     assert (result.void_count, result.rated) == (1, False)
     assert store.ratings() == dict.fromkeys(BOTS, NEW)
@@ -235,9 +235,9 @@ def test_spoiled_attempts_make_a_slot_void(store: Store) -> None:
     slot = SLOTS[0]
     endings = [AttemptEnd.ARENA_ERROR, AttemptEnd.OPERATOR_STOP, AttemptEnd.BOTS_ABSENT]
     for attempt, ending in enumerate(endings, start=1):
-        assert store.record_attempt(failed(slot, attempt, ending)) is SlotState.OPEN
+        assert store.record_attempts([failed(slot, attempt, ending)]) == (SlotState.OPEN,)
     assert store.slots()[0].attempts == 3
-    assert store.record_attempt(failed(slot, 4, AttemptEnd.BOTS_ABSENT)) is SlotState.VOID
+    assert store.record_attempts([failed(slot, 4, AttemptEnd.BOTS_ABSENT)]) == (SlotState.VOID,)
     assert [attempt.ending for attempt in store.attempts()] == [*endings, AttemptEnd.BOTS_ABSENT]
     with pytest.raises(StoreConflictError, match="void"):
         store.record_session(played(slot).result, played(slot).text)
@@ -245,17 +245,17 @@ def test_spoiled_attempts_make_a_slot_void(store: Store) -> None:
 
 def test_attempt_is_recorded_once(store: Store) -> None:
     """The same attempt a second time is refused."""
-    store.record_attempt(failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP))
+    store.record_attempts([failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP)])
     with pytest.raises(StoreConflictError, match=r"attempt 1 at session 1\.1"):
-        store.record_attempt(failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP))
+        store.record_attempts([failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP)])
     with pytest.raises(ValueError, match="finished"):
-        store.record_attempt(failed(SLOTS[0], 2, AttemptEnd.FINISHED))
+        store.record_attempts([failed(SLOTS[0], 2, AttemptEnd.FINISHED)])
 
 
 def test_attempts_before_the_result_are_kept(store: Store) -> None:
     """A slot that was played again names the attempt that counts, in store and replay (known fault S18)."""
     slot = SLOTS[0]
-    store.record_attempt(failed(slot, 1, AttemptEnd.OPERATOR_STOP))
+    store.record_attempts([failed(slot, 1, AttemptEnd.OPERATOR_STOP)])
     session = play(
         Table(seating=slot.seating, block=1, session=1, attempt=2, tournament_seed=TOURNAMENT_SEED)
     )
@@ -271,7 +271,7 @@ def test_running_session_of_a_withdrawn_bot_may_end(store: Store) -> None:
     store.withdraw("anna", "revoked", running=[(1, 1), (1, 2)])
     record(store, SLOTS[0])
     assert store.block_results()[0].block == 2
-    assert store.record_attempt(failed(SLOTS[1], 1, AttemptEnd.OPERATOR_STOP)) is SlotState.VOID
+    assert store.record_attempts([failed(SLOTS[1], 1, AttemptEnd.OPERATOR_STOP)]) == (SlotState.VOID,)
     assert [result.block for result in store.block_results()] == [1, 2, 3]
     assert store.slot_counts().open == 0
     assert [entry.withdrawn for entry in store.bots()] == ["revoked", None, None]
@@ -417,11 +417,11 @@ def test_full_database_is_one_sentence_and_passes(store: Store) -> None:
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
     large = replace(failed(SLOTS[1], 1, AttemptEnd.ARENA_ERROR), why="x" * 2**20)
     with pytest.raises(StoreError, match="full"):
-        store.record_attempt(large)
+        store.record_attempts([large])
     assert len(store.attempts()) == 1
     with store._connection() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
-    store.record_attempt(large)
+    store.record_attempts([large])
     assert len(store.attempts()) == 2
 
 
@@ -689,7 +689,7 @@ def test_a_tournament_that_was_never_played_gives_way_when_it_is_told_to(tmp_pat
 def test_a_tournament_at_which_an_attempt_was_made_never_gives_way(tmp_path: Path) -> None:
     """One without a result is enough, and so is a store of another format."""
     with create(tmp_path / "tried") as store:
-        store.record_attempt(failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP))
+        store.record_attempts([failed(SLOTS[0], 1, AttemptEnd.OPERATOR_STOP)])
     create(tmp_path / "newer").close()
     with closing(sqlite3.connect(tmp_path / "newer" / "store.sqlite")) as database:
         database.execute("UPDATE tournament SET format = 9")

@@ -1,32 +1,49 @@
 """A tournament over links without a wire: what is handed out, kept, told and played again."""
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pytest
 
 from arena.clock import ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
-from arena.lag import BEAT_US, LATE_US, Heartbeat
+from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat
 from arena.ledger import Attempt, BotEntry, TournamentState
 from arena.lobby import Lobby
-from arena.messages import RejectReason, Request, SessionOver, SessionStart
+from arena.messages import ArenaMessage, RejectReason, Request, SessionOver, SessionStart
 from arena.record import SeatInfo
 from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
 from arena.runner import Clockwork
 from arena.schedule import Plan, round_robin
 from arena.seats import Gone
-from arena.tournament import ABSENCES_TO_WITHDRAW, Terms, Tournament
+from arena.tournament import ABSENCES_TO_WITHDRAW, Terms, Tournament, grace_left_s
 from engine.actions import Action
 from engine.rules import make_ruleset, make_session_options
 from tests.arena.bots import LinkedBot, MemoryLedger, first_legal, reveals
 
 SEED = bytes(32)
 NAMES = ("a", "b", "c", "d")
+
+T = TypeVar("T")
+
+
+class WatchedDisk(ThreadPoolExecutor):
+    """A disk that tells when it is given something more to do."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.on_submit: Callable[[], None] = lambda: None
+
+    def submit(self, call: Callable[..., T], /, *arguments: object, **how: object) -> Future[T]:
+        """Tell of it."""
+        self.on_submit()
+        return super().submit(call, *arguments, **how)
 
 
 @dataclass
@@ -356,6 +373,49 @@ async def test_a_stop_breaks_off_nothing_that_is_being_written_down(hall: Hall, 
     assert len(hall.finished) + len(hall.failed) == 1
 
 
+async def test_results_that_wait_for_a_slow_disk_when_the_grace_is_over_are_played_again(hall: Hall) -> None:
+    """What the disk has begun with counts; the rest, told to nobody, is written down in one go (F9)."""
+    hall.disk = disk = WatchedDisk()
+    written, broken_off = threading.Event(), threading.Event()
+    waiting: list[None] = []
+
+    def one_more_waits() -> None:
+        if written.is_set():
+            waiting.append(None)
+            if len(waiting) == 3:
+                tournament.stop()
+
+    def hold_the_first_result() -> None:
+        if not written.is_set():
+            written.set()
+            broken_off.wait()
+
+    class Told(LinkedBot):
+        def on(self, message: ArenaMessage) -> None:
+            if isinstance(message, SessionOver) and message.ending is AttemptEnd.OPERATOR_STOP:
+                broken_off.set()
+
+    tournament = hall.tournament(sessions_at_once=4)
+    disk.on_submit = one_more_waits
+    hall.ledger.before_writing = hold_the_first_result
+    hall.bots(("a", "b", "c"))
+    Told(hall.lobby.member("d"))
+    assert await tournament.run() is TournamentState.STOPPED
+    assert len(hall.finished) == len(hall.ledger.recorded) == 1
+    assert [attempt.ending for attempt in hall.failed] == [AttemptEnd.OPERATOR_STOP] * 3
+    assert hall.ledger.attempts_at_once == [3]
+    hall.bots()
+    assert await hall.tournament().run() is TournamentState.FINISHED
+    assert play_digests(hall.ledger) == play_digests(await played_straight(hall))
+    disk.shutdown()
+
+
+@pytest.mark.parametrize(("disk_ms", "left_s"), [(0, 3), (5, 2.97), (250, 1.5), (500, 0), (2000, 0)])
+def test_the_slower_the_disk_the_shorter_the_grace(disk_ms: int, left_s: float) -> None:
+    """It is out in 5 s, whatever is to be written."""
+    assert grace_left_s(3, disk_ms * 1000) == pytest.approx(left_s)
+
+
 async def test_a_tournament_with_nothing_open_is_finished_at_once(hall: Hall) -> None:
     """Nobody is waited for."""
     hall.bots()
@@ -396,3 +456,30 @@ async def test_an_arena_that_is_late_itself_takes_on_half(hall: Hall) -> None:
         heartbeat.beat(number * (BEAT_US + LATE_US + 1))
     await hall.tournament(sessions_at_once=4).run()
     assert {bot.most_at_once for bot in bots.values()} == {2}
+
+
+async def test_an_arena_that_is_in_time_again_hands_out_more(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though no session ends meanwhile: one bot answers nothing until four are being played (T01)."""
+    monkeypatch.setattr("arena.tournament.SLOWED_FOR_S", 0.01)
+    late_us, held, free = BEAT_US + LATE_US + 1, list[Request](), list[bool]()
+    for number in range(1, 101):
+        hall.heartbeat.beat(number * late_us)
+
+    def hold_until_four(request: Request) -> Action | None:
+        held.append(request)
+        if len(held) == 1:
+            for number in range(1, WINDOW_BEATS + 1):
+                hall.heartbeat.beat(100 * late_us + number * BEAT_US)
+        if not free and len(tournament.tables) == 4:
+            free.append(True)
+            for waiting in held[:-1]:
+                bot.say(waiting)
+        return first_legal(request) if free else None
+
+    tournament = hall.tournament(sessions_at_once=4)
+    hall.bots(("a", "b", "c"))
+    bot = LinkedBot(hall.lobby.member("d"), hold_until_four)
+    assert await tournament.run() is TournamentState.FINISHED
+    assert bot.most_at_once == 4

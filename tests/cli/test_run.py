@@ -37,8 +37,7 @@ class PlayedAtOnce(EmbeddedRun):
     async def play(self) -> Outcome:
         """Finish sessions, and end as told."""
         assert isinstance(self._store, Store)
-        for attempt in self.attempts:
-            self._store.record_attempt(attempt)
+        self._store.record_attempts(self.attempts)
         finish(self._store, self.sessions, fault_rate=self.fault_rate, absent=self.absent)
         return self.outcome
 

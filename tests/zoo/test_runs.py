@@ -183,6 +183,33 @@ async def test_a_second_signal_ends_a_run_at_once_and_loses_nothing(tmp_path: Pa
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("holding", [True, False])
+async def test_a_stop_is_in_time_on_a_slow_disk(
+    holding: bool, tmp_path: Path, uninterrupted: Kept, figure: Figure
+) -> None:
+    """Each write takes half a second and sixteen sessions are in flight, or wait to be written (F9)."""
+    file, out = tournament_file(tmp_path, at_once=16), tmp_path / "run"
+    run = await Run.start(file, out, broken="from tests.zoo.slow_disk import slow_down; slow_down()")
+    bots = run.bots()
+    is_told = asyncio.Event()
+    bots[0].on_end = is_told.set
+    async with seated(bots):
+        await asyncio.wait_for(is_told.wait(), PATIENCE_S)
+        for bot in bots:
+            bot.holding = holding
+        began_s = monotonic()
+        run.process.terminate()
+        assert await run.wait() == EXIT_CODES[signal.SIGTERM]
+        taken_s = monotonic() - began_s
+    assert taken_s <= STOP_LIMIT_S
+    kept = Kept.of(out)
+    assert set.union(*[bot.told for bot in bots]) <= kept.session_ids
+    assert "operator_stop" in kept.attempt_ends
+    assert same_in_the_end(await play_to_the_end(file, out, "--resume"), uninterrupted)
+    figure("F9", f"n = 1 stop on a disk that takes 0.5 s for a write, ended in {taken_s:.2f} s")
+
+
+@pytest.mark.nightly
 async def test_a_run_that_waits_for_its_sessions_is_found(tmp_path: Path, figure: Figure) -> None:
     """Where sessions get all the time that they want, a stop is not in time: the tests above can fail."""
     broken = "import arena.tournament; arena.tournament.STOP_GRACE_S = 3600"
