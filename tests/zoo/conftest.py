@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.zoo.leftovers import use_one_heap
+from tests.zoo.leftovers import give_back_large_blocks
 from tests.zoo.runs import end_all_runs
 
-# Before gRPC has any thread.
-use_one_heap()
+give_back_large_blocks()
 
 
 @pytest.fixture(autouse=True)

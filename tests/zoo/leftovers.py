@@ -13,7 +13,7 @@ import psutil
 
 from tests.zoo.small_arena import Setting, small_arena
 
-_M_ARENA_MAX: Final = -8
+_M_MMAP_THRESHOLD: Final = -3
 """Of glibc's malloc.h."""
 
 PATIENCE_S: Final = 10
@@ -58,15 +58,15 @@ async def comes_back_to(before: Census) -> bool:
     return Census.now() == before
 
 
-def use_one_heap() -> None:
-    """Have all threads that are still to come share a heap.
+def give_back_large_blocks() -> None:
+    """Have the allocator give back every large block at once.
 
-    Each of several keeps what once lay in it, in no order, which grows for a while (by 50 MiB, where large
-    messages come) though nothing is kept on purpose. Of one heap `resident_bytes` tells what is kept.
+    Otherwise it learns from the first of them to keep such blocks, in as many heaps as there are threads,
+    and the process grows for a while (by 50 MiB under messages of 5 MiB) though nothing is kept on purpose.
     """
     mallopt = getattr(CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(_M_ARENA_MAX, 1)
+        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
 
 def resident_bytes() -> int:

@@ -34,7 +34,7 @@ class Metronome(RawBot):
     """Answers every request a fixed time after it was read, whatever else it is asked meanwhile."""
 
     name = "metronome"
-    max_sessions = 64
+    max_sessions = 256
     # A connection each: they would share one otherwise, and it takes 128 calls.
     options = (*RawBot.options, ("grpc.use_local_subchannel_pool", 1))
 

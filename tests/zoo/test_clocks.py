@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Final
 
 import pytest
+from structlog.testing import capture_logs
 
 from arena.clock import ClockSettings, SystemTime
 from arena.faults import FaultCause
@@ -61,6 +62,9 @@ class Judged:
         return self.record.charged_us - self.own_us
 
 
+AT_ONCE: Final = 64
+"""Tables that are played at one time, if there are as many."""
+
 SMALL: Final = (16, 1)
 
 SIZES: Final = [
@@ -88,10 +92,12 @@ def hogs(count: int) -> Iterator[None]:
             process.wait()
 
 
-async def keep_time(size: tuple[int, int], *, good_ms: int, bad_ms: int, hog_count: int = 0) -> list[Judged]:
+async def keep_time(
+    size: tuple[int, int], *, good_ms: int, bad_ms: int, at_once: int = AT_ONCE, hog_count: int = 0
+) -> list[Judged]:
     """Play tables side by side with bots that answer after so many ms; what their journals have too."""
     tables, deals = size
-    setting = Setting(clock=CLOCK, tables=tables, at_once=min(64, tables), deals=deals)
+    setting = Setting(clock=CLOCK, tables=tables, at_once=at_once, deals=deals)
     after_ms = {**dict.fromkeys(GOOD, good_ms), **dict.fromkeys(setting.bad_names, bad_ms)}
     async with small_arena(setting) as arena:
         orchestra = await metronomes.start(arena, after_ms)
@@ -134,20 +140,30 @@ async def test_a_machine_that_is_busy_with_others_times_nobody_out(figure: Figur
     await see_that_half_the_limit_is_in_time((64, 6), figure, hog_count=8)
 
 
+@pytest.mark.nightly
+@pytest.mark.alone
+async def test_four_times_as_many_tables_at_once_time_nobody_out(figure: Figure) -> None:
+    """More than two cores can do in time: the arena takes on less, and what it is late by is its own."""
+    with capture_logs() as logs:
+        await see_that_half_the_limit_is_in_time((4 * AT_ONCE, 3), figure, at_once=4 * AT_ONCE)
+    figure("F5", f"the arena said {[entry['event'] for entry in logs if 'arena' in entry['event']]}")
+
+
 async def see_that_half_the_limit_is_in_time(
-    size: tuple[int, int], figure: Figure, hog_count: int = 0
+    size: tuple[int, int], figure: Figure, *, at_once: int = AT_ONCE, hog_count: int = 0
 ) -> None:
     """Have bots answer at half the limit: none is timed out, all are charged their own time."""
+    half_ms = LIMIT_MS // 2
     async with nothing_left_over():
-        judged = await keep_time(size, good_ms=LIMIT_MS // 2, bad_ms=LIMIT_MS // 2, hog_count=hog_count)
+        judged = await keep_time(size, good_ms=half_ms, bad_ms=half_ms, at_once=at_once, hog_count=hog_count)
     on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 // 2 + ON_TIME_US]
     over_us = [each.over_us for each in on_time]
     assert on_time, "the machine was so busy that no bot was on time: nothing can be judged"
     figure(
         "F5",
-        f"n = {len(on_time)} decisions at {size[0]} tables, 0 time-outs (of {len(judged) - len(on_time)} "
-        f"more the bot was itself late); charged minus measured p50 {percentile(over_us, 50)} us, "
-        f"p99 {percentile(over_us, 99)} us; lag p99 "
+        f"n = {len(on_time)} decisions at {size[0]} tables, {min(at_once, size[0])} at once, 0 time-outs "
+        f"(of {len(judged) - len(on_time)} more the bot was itself late); charged minus measured p50 "
+        f"{percentile(over_us, 50)} us, p99 {percentile(over_us, 99)} us; lag p99 "
         f"{percentile([each.record.lag_us for each in judged], 99)} us, of the bots' process "
         f"{percentile([each.late_us for each in judged], 99)} us",
     )
