@@ -1,11 +1,14 @@
 """How late the arena's own event loop is, so that no bot is charged for it.
 
 A heartbeat that is due at fixed times: when it comes late, whatever waited in between was
-late as well. `Heartbeat` is the arithmetic, handed its times; `beat_forever` the task.
+late as well. What a crowded machine does to the threads of the transport it cannot see; for
+that it is told how long the loop's own thread had to wait for a processor. `Heartbeat` is
+the arithmetic, handed its times; `beat_forever` the task.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Final, NoReturn
 
 from arena.clock import US_PER_SECOND, Time
@@ -22,7 +25,13 @@ PAUSE_US: Final = BEAT_US
 """A beat that is late by as much as the time between two says that the arena stood still or could not
 keep up, not just that it was busy."""
 
+MOST_DOUBT_US: Final = 500_000
+"""More time than this nobody gains by a machine that is crowded."""
+
 _KEPT_PAUSES: Final = 4096
+
+_KEPT_WAITS: Final = 6000
+"""Beats of a minute."""
 
 
 class Heartbeat:
@@ -33,12 +42,14 @@ class Heartbeat:
     all of it counts for whoever was being waited for.
     """
 
-    def __init__(self, now_us: int) -> None:
+    def __init__(self, now_us: int, waited_us: int = 0) -> None:
+        """Begin; the arguments are those of `beat`."""
         self._last_us = now_us
         self._late_us = 0
         """By how much the last beat was late, unless that was a pause."""
         self._window: deque[int] = deque(maxlen=WINDOW_BEATS)
         self._pauses: deque[tuple[int, int]] = deque(maxlen=_KEPT_PAUSES)
+        self._waits: deque[tuple[int, int]] = deque([(now_us, waited_us)], _KEPT_WAITS)
 
     @property
     def p99_us(self) -> int:
@@ -51,8 +62,14 @@ class Heartbeat:
         """Whether the loop has more to do than it can in time."""
         return self.p99_us > LATE_US
 
-    def beat(self, now_us: int) -> None:
-        """A beat, `BEAT_US` after the last if all is well."""
+    def beat(self, now_us: int, waited_us: int = 0) -> None:
+        """A beat, `BEAT_US` after the last if all is well.
+
+        Args:
+            now_us: when it comes.
+            waited_us: how long the loop's thread had to wait for a processor up to now, since it began.
+        """
+        self._waits.append((now_us, waited_us))
         due_us = self._last_us + BEAT_US
         self._late_us = max(0, now_us - due_us)
         self._window.append(self._late_us)
@@ -78,13 +95,25 @@ class Heartbeat:
             lag_us += _overlap_us(begin_us, end_us, since_us, at_us)
         return lag_us
 
+    def doubt_us(self, since_us: int) -> int:
+        """How long something that was waited for since then may have waited for a processor, unseen.
+
+        That is how long the loop's thread did, from the beat before to the last one, up to `MOST_DOUBT_US`.
+        """
+        latest_us = first_us = self._waits[-1][1]
+        for at_us, waited_us in reversed(self._waits):
+            first_us = waited_us
+            if at_us <= since_us:
+                break
+        return min(latest_us - first_us, MOST_DOUBT_US)
+
 
 def _overlap_us(begin_us: int, end_us: int, since_us: int, at_us: int) -> int:
     return max(0, min(end_us, at_us) - max(begin_us, since_us))
 
 
-async def beat_forever(heartbeat: Heartbeat, time: Time) -> NoReturn:
-    """Beat until cancelled."""
+async def beat_forever(heartbeat: Heartbeat, time: Time, waited_us: Callable[[], int] = int) -> NoReturn:
+    """Beat until cancelled; `waited_us` says how long this thread had to wait for a processor so far."""
     while True:
         await asyncio.sleep(BEAT_US / US_PER_SECOND)
-        heartbeat.beat(time.now_us())
+        heartbeat.beat(time.now_us(), waited_us())

@@ -23,7 +23,7 @@ LAYERS: Final = (
     (
         "edge",
         "arena",
-        "account archive enrolment store launcher local_bots bot_command sandbox check supervisor",
+        "account archive enrolment store launcher local_bots bot_command sandbox check supervisor run_queue",
     ),
     ("async", "arena", "tournament lobby runner lag check_table"),
     ("pure", "arena", "referee link wire frame settings"),

@@ -25,6 +25,7 @@ from arena.hosted import Dial, Premises
 from arena.lag import Heartbeat, beat_forever
 from arena.link import LinkLimits
 from arena.lobby import Lobby
+from arena.run_queue import thread_waited_us
 from arena.runner import Clockwork
 from arena.server import BotServer, ServerError, Tls
 from arena.store import Registry
@@ -69,11 +70,11 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
         CommandFailed: it cannot listen.
     """
     time = SystemTime()
-    heartbeat = Heartbeat(time.now_us())
+    heartbeat = Heartbeat(time.now_us(), thread_waited_us())
     lobby, tokens = Lobby(time, arena_version=version("kratzen"), limits=site.link), TokenRing()
     porter = Porter(Door(site.door), time)
     async with AsyncExitStack() as stack:
-        beat = asyncio.create_task(beat_forever(heartbeat, time))
+        beat = asyncio.create_task(beat_forever(heartbeat, time, thread_waited_us))
         stack.callback(beat.cancel)
         disk = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="disk"))
         folder = stack.enter_context(socket_folder())

@@ -63,13 +63,16 @@ async def _let_arrive() -> None:
 class TableTime(ManualTime):
     """A time that moves on when everybody waits: to the next thing that is due, or to the end of a wait.
 
-    Its event loop is never late, unless `stall_us` says how late it is next.
+    Its event loop is never late, unless `stall_us` says how late it is next, and its thread waits for a
+    processor as many of a hundred microseconds as `waits_percent` says.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.stall_us = 0
+        self.waits_percent = 0
         self.heartbeat = Heartbeat(0)
+        self._waited_us = 0
         self._beat_us = BEAT_US
         """When the next beat is due."""
         self._due: list[tuple[int, int, Callable[[], None]]] = []
@@ -99,7 +102,8 @@ class TableTime(ManualTime):
     def _move_to(self, at_us: int) -> None:
         while self._beat_us <= at_us:
             self.advance_us(max(0, self._beat_us - self.now_us()))
-            self.heartbeat.beat(self.now_us())
+            self._waited_us += BEAT_US * self.waits_percent // 100
+            self.heartbeat.beat(self.now_us(), self._waited_us)
             self._beat_us = self.now_us() + BEAT_US
         self.advance_us(max(0, at_us - self.now_us()) + self.stall_us)
         self.stall_us = 0

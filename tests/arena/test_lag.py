@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.lag import BEAT_US, LATE_US, PAUSE_US, Heartbeat
+from arena.lag import BEAT_US, LATE_US, MOST_DOUBT_US, PAUSE_US, Heartbeat
 
 SHORT_US = PAUSE_US - 1
 LONG_US = 2_000_000
@@ -95,3 +95,21 @@ def test_one_late_beat_in_a_hundred_is_borne_and_two_are_not() -> None:
 def test_an_arena_that_has_just_begun_is_not_late() -> None:
     """Without a beat there is nothing to judge by."""
     assert Heartbeat(0).p99_us == 0
+
+
+def test_what_the_loop_waited_for_a_processor_is_open_to_doubt() -> None:
+    """As the kernel counts it, from the beat before something was handed over until the last one."""
+    heartbeat = Heartbeat(0, 700)
+    for number, waited_us in enumerate((700, 800, 3_800, 3_900), start=1):
+        heartbeat.beat(number * BEAT_US, waited_us)
+    assert heartbeat.doubt_us(0) == 3_200
+    assert heartbeat.doubt_us(2 * BEAT_US) == heartbeat.doubt_us(3 * BEAT_US - 1) == 3_100
+    assert heartbeat.doubt_us(3 * BEAT_US) == 100
+    assert heartbeat.doubt_us(5 * BEAT_US) == 0
+
+
+def test_doubt_has_a_limit() -> None:
+    """However crowded a machine is, nobody gains more by it."""
+    heartbeat = Heartbeat(0)
+    heartbeat.beat(BEAT_US, 10 * MOST_DOUBT_US)
+    assert heartbeat.doubt_us(0) == MOST_DOUBT_US

@@ -8,9 +8,11 @@ import pytest
 from arena.clock import ClockSettings
 from arena.faults import FaultCause
 from arena.messages import RejectReason, Request, SessionNews, SessionOver, SessionStart
+from arena.replay import parse
 from arena.results import AttemptEnd
 from arena.runner import Played, SessionRunner
 from engine.actions import Action
+from engine.events import Decided
 from tests.arena.tables import ScriptedSeat, TableTime, first_legal, illegal, referee
 
 MOVE_ALONE = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=0)
@@ -144,6 +146,39 @@ async def test_what_the_arena_was_late_by_is_not_charged() -> None:
     outcome = await played(time, seats, clock=MOVE_ALONE)
     assert not outcome.result.seats[1].faults
     assert outcome.result.seats[1].decision_us[0] <= 500_000 + 10_000
+
+
+@pytest.mark.parametrize(
+    ("after_us", "timing", "causes"),
+    [
+        (990_000, (990_000, 0), []),
+        (1_000_001, (1_000_000, 1), []),
+        (1_090_000, (1_000_000, 90_000), []),
+        (1_120_000, (1_111_001, 0), [FaultCause.TIMEOUT]),
+    ],
+)
+async def test_where_the_arena_waits_for_a_processor_a_bot_has_the_benefit_of_the_doubt(
+    after_us: int, timing: tuple[int, int], causes: list[FaultCause]
+) -> None:
+    """Of a limit of 1 s it waited a tenth: what is over by no more is not charged, all else in full (T02)."""
+    time = TableTime()
+    time.waits_percent = 10
+    seats = [ScriptedSeat(time) for _ in range(4)]
+    slow, taken_us = seats[0], [after_us]
+
+    def hurry(request: Request) -> Action:
+        slow.after_us = taken_us.pop() if taken_us else 0
+        return first_legal(request)
+
+    slow.script = hurry
+    outcome = await played(time, seats, clock=MOVE_ALONE)
+    first = next(
+        step.decision
+        for step in parse(outcome.replay).steps
+        if isinstance(step.event, Decided) and step.event.seat == 0 and step.decision
+    )
+    assert (first.charged_us, first.lag_us) == timing
+    assert [fault.cause for fault in outcome.result.seats[0].faults] == causes
 
 
 async def test_a_bot_is_charged_in_full_while_the_arena_is_not_late() -> None:
