@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 from arena.clock import US_PER_MS, US_PER_SECOND
 from arena.faults import FaultCause
 from arena.messages import (
+    MAX_LABEL_LENGTH,
     MAX_NOTE_LENGTH,
     MAX_TRIES,
     PROTOCOL_VERSION,
@@ -46,7 +47,9 @@ from arena.messages import (
     Unreadable,
     Welcome,
 )
+from arena.text import MAX_BOT_NAME_LENGTH
 from engine.actions import Action
+from engine.rules import MAX_PLAYERS
 
 _REMEMBERED_SESSIONS: Final = 256
 """Sessions that are over whose requests are still told apart when an answer comes too late."""
@@ -216,6 +219,15 @@ class AnswerBudget:
         return True
 
 
+_REQUEST_BYTES: Final = 1024
+_START_BYTES: Final = 512
+_OTHER_BYTES: Final = 256
+
+
+def _seat_bytes(name_length: int, version_length: int) -> int:
+    return 8 + name_length + 4 * version_length
+
+
 def waiting_bytes(message: ArenaMessage) -> int:
     """An upper estimate of what a message takes on the wire, without making it.
 
@@ -224,15 +236,31 @@ def waiting_bytes(message: ArenaMessage) -> int:
     """
     match message:
         case Request():
-            return 1024
+            return _REQUEST_BYTES
         case SessionStart():
-            return 512 + sum([8 + len(label.name) + 4 * len(label.version) for label in message.seats])
+            return _START_BYTES + sum(
+                [_seat_bytes(len(seat.name), len(seat.version)) for seat in message.seats]
+            )
         case SessionNews():
             return 64 + 192 * len(message.events)
         case Rejected() | Goodbye():
             return 256 + 4 * len(message.detail)
         case _:
-            return 256
+            return _OTHER_BYTES
+
+
+def reconnection_bytes(session_count: int) -> int:
+    """The most that waits at once for a bot that comes back, as `waiting_bytes` counts.
+
+    That is the welcome and, of each of its sessions, the start and an open request.
+    """
+    seats_bytes = MAX_PLAYERS * _seat_bytes(MAX_BOT_NAME_LENGTH, MAX_LABEL_LENGTH)
+    return _OTHER_BYTES + session_count * (_START_BYTES + seats_bytes + _REQUEST_BYTES)
+
+
+def most_sessions(pending_bytes: int) -> int:
+    """In how many sessions a bot may sit so that it can come back where so many bytes may wait for it."""
+    return max(0, pending_bytes - reconnection_bytes(0)) // (reconnection_bytes(1) - reconnection_bytes(0))
 
 
 class Stream:

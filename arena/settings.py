@@ -11,8 +11,8 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct, structs
 
 from arena.door import DoorLimits
-from arena.link import LinkLimits
-from arena.sections import check_known, read_section, read_toml, table_of
+from arena.link import LinkLimits, most_sessions, reconnection_bytes
+from arena.sections import check_known, read_section, read_toml, refused, table_of
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7373"
 DEFAULT_DATA: Final = "kratzen-data"
@@ -93,8 +93,22 @@ def read_settings(text: str | bytes, limits: Mapping[str, object] | None = None)
     chosen = structs.asdict(
         read_section(LimitsSection, {**table_of(values, "limits"), **(limits or {})}, "limits")
     )
+    link = LinkLimits(**{field.name: chosen[field.name] for field in fields(LinkLimits)})
+    _check_return(link)
     return ArenaSettings(
         serve=serve,
-        link=LinkLimits(**{field.name: chosen[field.name] for field in fields(LinkLimits)}),
+        link=link,
         door=DoorLimits(**{field.name: chosen[field.name] for field in fields(DoorLimits)}),
     )
+
+
+def _check_return(link: LinkLimits) -> None:
+    """Raise ConfigError when a bot could not come back to all the sessions that it may sit in."""
+    most, needed_bytes = most_sessions(link.max_pending_bytes), reconnection_bytes(link.max_sessions)
+    if link.max_sessions > most:
+        raise refused(
+            "limits.max_sessions",
+            link.max_sessions,
+            f"up to {most} with max_pending_bytes = {link.max_pending_bytes}, so that a bot can come back to "
+            f"all its sessions (this many need {needed_bytes} bytes)",
+        )

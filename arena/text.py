@@ -8,10 +8,13 @@ import re
 import unicodedata
 from typing import Final
 
-BOT_NAME_RULE: Final = "1 to 32 of the characters a-z 0-9 . _ -, the first a letter or digit"
+MAX_BOT_NAME_LENGTH: Final = 32
+BOT_NAME_RULE: Final = (
+    f"1 to {MAX_BOT_NAME_LENGTH} of the characters a-z 0-9 . _ -, the first a letter or digit"
+)
 """What `is_bot_name` asks for, for messages."""
 
-_BOT_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+_BOT_NAME: Final = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{MAX_BOT_NAME_LENGTH - 1}}}")
 
 _KEPT_CLASSES: Final = "LNPS"
 """Letters, numbers, punctuation, symbols; of the marks only those that take no room of their own."""

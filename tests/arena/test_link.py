@@ -24,9 +24,12 @@ from arena.link import (
     Stray,
     Stream,
     TurnedAway,
+    most_sessions,
+    reconnection_bytes,
     waiting_bytes,
 )
 from arena.messages import (
+    MAX_LABEL_LENGTH,
     Answer,
     Answers,
     ArenaMessage,
@@ -46,9 +49,10 @@ from arena.messages import (
     Welcome,
 )
 from arena.results import AttemptEnd
+from arena.text import MAX_BOT_NAME_LENGTH
 from engine.actions import PLAYS, Action, Play
 from engine.events import AntesPaid
-from engine.rules import TAVERN, SessionOptions
+from engine.rules import MAX_PLAYERS, TAVERN, SessionOptions
 from engine.session import Session
 from engine.view import seen_by
 from tests.engine.playing import CASES, Case, steps
@@ -956,17 +960,26 @@ def test_what_the_transport_still_holds_counts_as_unread() -> None:
         assert (stream.closing is None) is is_sent
 
 
-def test_as_many_sessions_as_are_allowed_may_wait_together(table: Table) -> None:
-    """A bot that comes back to all the sessions it may have is not taken for one that does not read."""
-    limits = table.link.limits
-    longest = tuple([SeatLabel("x" * 32, "♥" * 64) for _ in range(6)])
-    for number in range(limits.max_sessions):
+@pytest.mark.parametrize("missing_bytes", [0, 1])
+@pytest.mark.parametrize("max_sessions", [1, 19, LinkLimits().max_sessions, 1000])
+def test_a_bot_comes_back_to_all_its_sessions_where_the_limits_allow_it(
+    max_sessions: int, missing_bytes: int
+) -> None:
+    """With the longest names everywhere it takes exactly the bytes that the settings ask for."""
+    pending_bytes = reconnection_bytes(max_sessions) - missing_bytes
+    assert most_sessions(pending_bytes) == max_sessions - missing_bytes
+    table = Table(LinkLimits(max_sessions=max_sessions, max_pending_bytes=pending_bytes))
+    longest = tuple([SeatLabel("x" * MAX_BOT_NAME_LENGTH, "♥" * MAX_LABEL_LENGTH)] * MAX_PLAYERS)
+    for number in range(max_sessions):
         table.link.start(replace(start_of(f"s{number}"), seats=longest))
         table.ask(f"s{number}", 1)
     stream = table.open()
     table.say(stream, HELLO)
-    assert stream.closing is None
-    assert len(table.read(stream)) == 1 + 2 * limits.max_sessions
+    if missing_bytes:
+        assert goodbye_of(stream).reason is GoodbyeReason.NOT_READING
+    else:
+        assert stream.closing is None
+        assert len(table.read(stream)) == 1 + 2 * max_sessions
 
 
 @given(CASES)

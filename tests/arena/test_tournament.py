@@ -15,6 +15,7 @@ from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat
 from arena.ledger import Attempt, BotEntry, TournamentState
+from arena.link import LinkLimits
 from arena.lobby import Lobby
 from arena.messages import ArenaMessage, RejectReason, Request, SessionOver, SessionStart
 from arena.record import SeatInfo
@@ -278,6 +279,14 @@ async def test_capacity_is_never_exceeded(hall: Hall) -> None:
     bots = hall.bots(max_sessions=1)
     await hall.tournament(sessions_at_once=8).run()
     assert [bot.most_at_once for bot in bots.values()] == [1, 1, 1, 1]
+
+
+async def test_a_tournament_plays_no_more_at_once_than_the_arena_gives_a_bot(hall: Hall) -> None:
+    """With more sessions at once in the file than a bot may sit in, all are played, fewer at once."""
+    hall.lobby.limits = LinkLimits(max_sessions=2)
+    bots = hall.bots(max_sessions=1_000_000)
+    assert await hall.tournament(sessions_at_once=1024).run() is TournamentState.FINISHED
+    assert [bot.most_at_once for bot in bots.values()] == [2, 2, 2, 2]
 
 
 async def test_a_bot_that_comes_back_is_offered_its_request_again(hall: Hall) -> None:
