@@ -62,7 +62,10 @@ def run(
     no_timeout: bool,
     as_json: bool,
 ) -> int:
-    """Play the tournament of FILE here: start its bots, show how it goes, print the table."""
+    """Play the tournament of FILE here: start its bots, show how it goes, print the table.
+
+    docs/tournament-file.md has every key of FILE.
+    """
     tournament = _read(file, seed, timed=not no_timeout)
     if dry_run:
         _show_plan(tournament, as_json=as_json)

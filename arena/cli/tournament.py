@@ -47,7 +47,10 @@ def tournament() -> None:
 def create(
     file: Path, address: str, ca: Path | None, bot_folder: str | None, *, is_started: bool, as_json: bool
 ) -> None:
-    """Enter the tournament of FILE and print its id."""
+    """Enter the tournament of FILE and print its id.
+
+    docs/tournament-file.md has every key of FILE.
+    """
     text, _ = read_tournament_file(file)
     folder = str(file.absolute().parent) if bot_folder is None else bot_folder
     with linked(address, ca) as arena:
