@@ -41,6 +41,7 @@ from arena.messages import (
 from arena.record import StrayAnswer
 from arena.referee import Referee
 from arena.seats import Arrived, Away, Gone, Reply, Seat
+from arena.visits import Visits
 from engine.notation import action_text
 
 Overhear: TypeAlias = Callable[[ArenaMessage | LinkEvent | Gone, int], None]
@@ -59,6 +60,7 @@ class Member:
         there: set while the bot has said Hello and has not gone for good.
         gone: why it will not come (again), or None.
         turned_away: what the last stream that was not let in was told, or None.
+        visits: how it came and went.
         overhear: called with all that is handed to the bot's transport and all that its link reports,
             when it is, and with why the bot is gone.
     """
@@ -76,6 +78,7 @@ class Member:
         self.there = asyncio.Event()
         self.gone: Gone | None = None
         self.turned_away: Goodbye | None = None
+        self.visits = Visits(name)
         self.overhear: Overhear = nobody_overhears
         self._time = time
         self._on_joined = on_joined
@@ -123,6 +126,10 @@ class Member:
         self._seats.pop(session_id, None)
 
     # ---------------------------------------------------------- what a stream reports
+
+    def refused(self, why: str) -> None:
+        """A stream of the bot was not opened at all; `why` is the sentence that it was told."""
+        self.visits.refused(why, self._time.now_us())
 
     def received(self, stream: Stream, message: BotMessage) -> None:
         """A stream brought a message."""
@@ -204,6 +211,7 @@ class Member:
         """Carry what the link reports to whoever waits for it."""
         for event in self.link.take_events():
             self.overhear(event, self._time.now_us())
+            self.visits.note(event, self._time.now_us())
             match event:
                 case Joined(hello):
                     self.there.set()

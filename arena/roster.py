@@ -4,6 +4,7 @@
 """
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
@@ -83,13 +84,8 @@ class Roster:
 
     async def statuses(self) -> tuple[BotStatus, ...]:
         """All bots that were ever registered, by name."""
-        lobby = self._premises.lobby
-        return tuple(
-            [
-                bot_status(bot, is_there=lobby.member(bot.name).is_there)
-                for bot in await self._premises.keep(self._registry.bots)
-            ]
-        )
+        bots = await self._premises.keep(self._registry.bots)
+        return tuple([_status(bot, self._premises.lobby.member(bot.name)) for bot in bots])
 
     def present(self, name: str) -> Member:
         """A registered bot that is connected.
@@ -183,6 +179,16 @@ def _send_away(member: Member, why: str) -> str:
     member.close(GoodbyeReason.REVOKED, why)
     member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
     return why
+
+
+def _status(bot: RegistryBot, member: Member) -> BotStatus:
+    """A registered bot for those who ask, with what its link knows."""
+    return replace(
+        bot_status(bot, is_there=member.is_there),
+        absence=member.visits.absence.sentence,
+        turned_away=member.visits.absence.turned_away,
+        stray_counts=dict(member.link.stray_counts),
+    )
 
 
 def _revoked(name: str, version: str | None = None) -> str:

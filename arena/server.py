@@ -208,6 +208,7 @@ class BotServer:
             return
         too_many = self._porter.door.enter(name)
         if too_many is not None:
+            self._lobby.member(name).refused(too_many)
             refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, too_many)
             return
         try:

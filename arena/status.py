@@ -4,9 +4,10 @@ They are made by the arena and shown by commands, which may run elsewhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from arena.ledger import TournamentState
+from arena.messages import RejectReason
 from arena.results import SlotCounts
 from arena.standings import Row
 from arena.tally import BotTally
@@ -111,6 +112,10 @@ class BotStatus:
         registered_at_us: microseconds since 1970, UTC.
         revoked_at_us: when it was revoked; None while its token is valid.
         is_there: whether a stream of it is up.
+        absence: what became of its last stream, or what it was told when it was turned away last, in a
+            sentence; empty when it is there, and when it was not there since the arena began.
+        turned_away: whether `absence` is what it was told.
+        stray_counts: its answers that fitted no open request, since the arena began, by reason.
         versions: in the order of their first coming.
     """
 
@@ -118,6 +123,9 @@ class BotStatus:
     registered_at_us: int
     revoked_at_us: int | None
     is_there: bool
+    absence: str = ""
+    turned_away: bool = False
+    stray_counts: Mapping[RejectReason, int] = field(default_factory=dict)
     versions: tuple[VersionStatus, ...] = ()
 
 

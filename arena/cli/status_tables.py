@@ -26,19 +26,31 @@ from arena.status import BotStatus, Leaderboard, TournamentStatus
 
 def bots_table(bots: Iterable[BotStatus]) -> Table:
     """The registered bots."""
-    table = open_table()
+    table = open_table(caption="strays: answers that fitted no open request, since the arena began")
     add_names(table, "bot", "state", "versions")
+    add_figures(table, "strays")
     add_words(table, "registered")
     for bot in bots:
-        there = "there" if bot.is_there else "away"
         versions = ", ".join([version.version for version in bot.versions if not version.is_revoked])
         table.add_row(
             safe(bot.name),
-            there if bot.revoked_at_us is None else f"revoked {utc_text(bot.revoked_at_us)}",
+            safe(_whereabouts(bot)),
             safe(versions),
+            str(sum(bot.stray_counts.values())),
             utc_text(bot.registered_at_us),
         )
     return table
+
+
+def _whereabouts(bot: BotStatus) -> str:
+    """Whether a bot is there, and why not."""
+    if bot.revoked_at_us is not None:
+        return f"revoked {utc_text(bot.revoked_at_us)}"
+    if bot.is_there:
+        return "there"
+    if not bot.absence:
+        return "away"
+    return f"{'turned away' if bot.turned_away else 'away'}: {bot.absence}"
 
 
 def tournaments_table(tournaments: Iterable[TournamentStatus]) -> Table:

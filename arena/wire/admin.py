@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from arena.clock import US_PER_MS
 from arena.ledger import TournamentState
+from arena.messages import RejectReason
 from arena.results import SlotCounts
 from arena.standings import Estimate, Row
 from arena.status import (
@@ -26,7 +27,7 @@ from arena.status import (
 from arena.tally import BotTally
 from arena.wire.outbound import event_message
 from engine.view import SeenEvent
-from kratzen.v1 import admin_pb2
+from kratzen.v1 import admin_pb2, bot_pb2
 
 _STATES: Final = {
     TournamentState.CREATED: admin_pb2.TOURNAMENT_STATE_CREATED,
@@ -34,6 +35,10 @@ _STATES: Final = {
     TournamentState.STOPPED: admin_pb2.TOURNAMENT_STATE_STOPPED,
     TournamentState.FINISHED: admin_pb2.TOURNAMENT_STATE_OVER,
 }
+_REJECT_REASONS: Final = {
+    reason: bot_pb2.RejectReason.Value(f"REJECT_REASON_{reason.name}") for reason in RejectReason
+}
+_REJECT_REASON_OF: Final = {number: reason for reason, number in _REJECT_REASONS.items()}
 _STATE_OF: Final = {number: state for state, number in _STATES.items()}
 
 
@@ -56,6 +61,12 @@ def write_bot(bot: BotStatus) -> admin_pb2.RegisteredBot:
         registered_at=_moment(bot.registered_at_us),
         revoked_at=_moment(bot.revoked_at_us),
         connected=bot.is_there,
+        absence=bot.absence,
+        turned_away=bot.turned_away,
+        stray_answers=[
+            admin_pb2.StrayAnswers(reason=_REJECT_REASONS[reason], count=count)
+            for reason, count in bot.stray_counts.items()
+        ],
         versions=[
             admin_pb2.BotVersion(
                 version=version.version,
@@ -69,12 +80,15 @@ def write_bot(bot: BotStatus) -> admin_pb2.RegisteredBot:
 
 
 def read_bot(message: admin_pb2.RegisteredBot) -> BotStatus:
-    """A registered bot."""
+    """A registered bot; KeyError for a reason of stray answers that this program does not know."""
     return BotStatus(
         name=message.name,
         registered_at_us=message.registered_at.ToMicroseconds(),
         revoked_at_us=message.revoked_at.ToMicroseconds() if message.HasField("revoked_at") else None,
         is_there=message.connected,
+        absence=message.absence,
+        turned_away=message.turned_away,
+        stray_counts={_REJECT_REASON_OF[stray.reason]: stray.count for stray in message.stray_answers},
         versions=tuple(
             [
                 VersionStatus(

@@ -14,6 +14,7 @@ from arena.store import Registry
 from engine.actions import Action
 from kratzen.sdk import Bot, Request
 from kratzen.sdk.client import Settings, play
+from tests.logs import logging_to
 
 ADMIN_TOKEN: Final = "kratzen_admin"  # noqa: S105  of an arena that is gone with its test
 
@@ -60,9 +61,9 @@ class Opened:
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Opened]:
-    """An arena on a data folder, closed at the end."""
+    """An arena on a data folder, which its log is in too, closed at the end."""
     site = Site(address="127.0.0.1:0", admin=AdminPass(token_hash(ADMIN_TOKEN)))
-    with Registry.open(folder) as registry:
+    with Registry.open(folder) as registry, logging_to(folder):
         async with open_arena(site, registry) as arena:
             running = Opened(arena)
             try:

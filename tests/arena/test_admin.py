@@ -15,7 +15,7 @@ from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
 from arena.auth import TOKEN_PREFIX
 from arena.ledger import TournamentState
 from arena.replay_verify import verify
-from kratzen.v1 import admin_pb2, admin_pb2_grpc
+from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
 from tests.arena.halls import NAMES, file_with
 from tests.arena.served import ENDS_IN_PLAY, KRATZEN, LIMIT_S, RawStream, Served, environment, served
 
@@ -153,8 +153,50 @@ def test_streams_with_one_token_are_bounded(arena: Served) -> None:
         assert listed.is_there
         with pytest.raises(grpc.RpcError, match="4 streams open"):
             RawStream(arena.address, token)
+        (listed,) = [bot for bot in client.bots() if bot.name == "many-streams"]
+        assert (listed.is_there, listed.absence) == (True, "")
         for stream in (*streams, last):
             stream.cancel()
+
+
+def test_an_organiser_sees_why_a_bot_is_away(tmp_path: Path) -> None:
+    """In the list of bots, as text and as JSON, beside its stray answers; and in the arena's log."""
+    with served(tmp_path, "--address", "127.0.0.1:0", "--limit", "max_streams_per_bot=2") as arena:
+        with arena.client() as client:
+            tokens = [client.register_bot(name) for name in ("faulty", "late-comer")]
+        end_by_a_second_hello(arena, tokens[0])
+        silent = [RawStream(arena.address, tokens[1], says_hello=False) for _ in range(2)]
+        with pytest.raises(grpc.RpcError, match="has 2 streams open"):
+            RawStream(arena.address, tokens[1])
+        bots = json.loads(arena.kratzen("bots", "list", "--json").stdout)
+        rows = arena.kratzen("bots", "list").stdout.strip().splitlines()
+        for stream in silent:
+            stream.cancel()
+    said = ("Hello was said twice on one stream", "this bot's token has 2 streams open")
+    for bot, turned_away, why in zip(bots, (False, True), said, strict=True):
+        assert (bot["is_there"], bot["turned_away"]) == (False, turned_away)
+        assert bot["absence"].startswith(why)
+        how = "turned away" if turned_away else "away"
+        assert any(f" {bot['name']} " in row and f" {how}: {why}" in row for row in rows)
+    assert [bot["stray_counts"] for bot in bots] == [{"unknown_request": 2}, {}]
+    logged = [json.loads(line) for line in (tmp_path / "arena.log").read_text().splitlines()]
+    assert [(line["event"], line["bot"], line.get("why", "").partition(",")[0]) for line in logged] == [
+        ("bot joined", "faulty", ""),
+        ("bot away", "faulty", said[0]),
+        ("bot refused at the door", "late-comer", said[1]),
+    ]
+
+
+def end_by_a_second_hello(arena: Served, token: str) -> None:
+    """A stream with two answers to nothing, which the bot breaks the protocol on."""
+    hello = bot_pb2.PlayRequest(hello=bot_pb2.Hello(protocol_version=1, bot_version="1", max_sessions=1))
+    answer = bot_pb2.Answer(session_id="none", request_id=1)
+    stray = bot_pb2.PlayRequest(answers=bot_pb2.Answers(answers=[answer, answer]))
+    with grpc.insecure_channel(arena.address) as channel:
+        play = bot_pb2_grpc.BotServiceStub(channel).Play
+        call = play(iter([hello, stray, hello]), metadata=(("authorization", f"Bearer {token}"),))
+        with pytest.raises(grpc.RpcError, match="Hello was said twice"):
+            list(call)
 
 
 def test_a_revoked_bot_is_cut_off(arena: Served) -> None:

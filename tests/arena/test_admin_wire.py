@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from google.protobuf.descriptor import ServiceDescriptor
 
@@ -5,6 +7,7 @@ from arena import admin_services
 from arena.clock import ClockSettings
 from arena.config import parse_tournament, read_tournament, tournament_values
 from arena.ledger import TournamentState
+from arena.messages import RejectReason
 from arena.results import SlotCounts
 from arena.sections import ConfigError
 from arena.standings import Estimate, Row
@@ -46,7 +49,15 @@ def test_bots_come_through_unchanged(revoked_at_us: int | None) -> None:
     bot = BotStatus(
         name="alice", registered_at_us=AT_US, revoked_at_us=revoked_at_us, is_there=True, versions=(version,)
     )
-    assert wire.read_bot(wire.write_bot(bot)) == bot
+    away = replace(
+        bot,
+        is_there=False,
+        absence="the bot is of another version",
+        turned_away=True,
+        stray_counts={reason: number for number, reason in enumerate(RejectReason, start=2**40)},
+    )
+    for one in (bot, away):
+        assert wire.read_bot(wire.write_bot(one)) == one
 
 
 def test_verdicts_come_through_unchanged() -> None:

@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -13,6 +14,7 @@ from arena.cli.status_tables import (
     tournaments_table,
 )
 from arena.ledger import TournamentState
+from arena.messages import RejectReason
 from arena.results import SlotCounts
 from arena.status import BotStanding, BotStatus, Leaderboard, TournamentStatus, VersionStatus
 from arena.tally import BotTally
@@ -72,10 +74,11 @@ def test_no_control_code_of_others_reaches_the_terminal(text: str) -> None:
     bot = BotStatus(
         name=text, registered_at_us=0, revoked_at_us=None, is_there=True, versions=(version, version)
     )
-    shown = printed(bots_table([bot]), tournaments_table([status(text)]), status_line(status(text)))
+    away = replace(bot, is_there=False, absence=text)
+    shown = printed(bots_table([bot, away]), tournaments_table([status(text)]), status_line(status(text)))
     assert is_harmless(shown)
     if text.isprintable():
-        assert shown.count(text) >= 6
+        assert shown.count(text) >= 10
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -87,6 +90,30 @@ def test_pictures_are_harmless_too(text: str) -> None:
     print_status(status(text), board, console)
     console.print(status_picture(status(text)))
     assert is_harmless(file.getvalue())
+
+
+def test_the_bots_are_shown_with_why_they_are_away() -> None:
+    """There, away and why, turned away and why, revoked; and how many stray answers came."""
+    there = BotStatus(name="x", registered_at_us=0, revoked_at_us=None, is_there=True)
+    away = replace(there, is_there=False)
+    strays = {RejectReason.LATE: 3, RejectReason.UNKNOWN_REQUEST: 40}
+    bots = [
+        replace(there, stray_counts=strays),
+        away,
+        replace(away, absence="the link was lost"),
+        replace(away, absence="start version 2", turned_away=True),
+        replace(away, absence="it was revoked", revoked_at_us=0),
+    ]
+    table = bots_table(bots)
+    states, counts = [list(table.columns[number].cells) for number in (1, 3)]
+    assert [str(state) for state in states] == [
+        "there",
+        "away",
+        "away: the link was lost",
+        "turned away: start version 2",
+        "revoked 1970-01-01T00:00:00+00:00",
+    ]
+    assert counts == ["43", "0", "0", "0", "0"]
 
 
 def test_all_tables_look_alike() -> None:

@@ -248,10 +248,19 @@ class RegisteredBot(_message.Message):
     REVOKED_AT_FIELD_NUMBER: _builtins.int
     CONNECTED_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    ABSENCE_FIELD_NUMBER: _builtins.int
+    TURNED_AWAY_FIELD_NUMBER: _builtins.int
+    STRAY_ANSWERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name."""
     connected: _builtins.bool
     """Whether it has a link up."""
+    absence: _builtins.str
+    """What became of its last link, or what it was told when it was turned away last, in a sentence.
+    Empty while it has a link up, and when it has not come since the arena began.
+    """
+    turned_away: _builtins.bool
+    """Whether it was turned away when it came last; absence says what it was told."""
     @_builtins.property
     def registered_at(self) -> _timestamp_pb2.Timestamp:
         """When it was entered."""
@@ -264,6 +273,12 @@ class RegisteredBot(_message.Message):
     def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
         """The versions that it has played as, in the order of their first coming."""
 
+    @_builtins.property
+    def stray_answers(self) -> _containers.RepeatedCompositeFieldContainer[Global___StrayAnswers]:
+        """Its answers that fitted no open request, since the arena began. They were rejected, and count
+        for nothing else.
+        """
+
     def __init__(
         self,
         *,
@@ -272,14 +287,43 @@ class RegisteredBot(_message.Message):
         revoked_at: _timestamp_pb2.Timestamp | None = ...,
         connected: _builtins.bool = ...,
         versions: _abc.Iterable[Global___BotVersion] | None = ...,
+        absence: _builtins.str = ...,
+        turned_away: _builtins.bool = ...,
+        stray_answers: _abc.Iterable[Global___StrayAnswers] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["registered_at", b"registered_at", "revoked_at", b"revoked_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connected", b"connected", "name", b"name", "registered_at", b"registered_at", "revoked_at", b"revoked_at", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["absence", b"absence", "connected", b"connected", "name", b"name", "registered_at", b"registered_at", "revoked_at", b"revoked_at", "stray_answers", b"stray_answers", "turned_away", b"turned_away", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RegisteredBot: _TypeAlias = RegisteredBot  # noqa: Y015
+
+@_typing.final
+class StrayAnswers(_message.Message):
+    """How many answers of a bot were rejected for a reason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    reason: _bot_pb2.RejectReason.ValueType
+    """The reason: too late, answered already, or no such request."""
+    count: _builtins.int
+    """How many."""
+    def __init__(
+        self,
+        *,
+        reason: _bot_pb2.RejectReason.ValueType = ...,
+        count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StrayAnswers: _TypeAlias = StrayAnswers  # noqa: Y015
 
 @_typing.final
 class BotVersion(_message.Message):
