@@ -56,7 +56,11 @@ class Seat(ABC):
         del rejected
 
     def handed_at_us(self, request: Request, asked_at_us: int) -> int:
-        """When the request was handed over, so that its clock started; until then, when it was asked."""
+        """When the request was handed over, so that its clock started; until then, when it was asked.
+
+        So a bot that cannot be handed anything, because it reads nothing, does not hold up a session for
+        longer than the clock allows.
+        """
         return asked_at_us
 
     def absence(self) -> Away | None:

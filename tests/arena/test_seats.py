@@ -1,19 +1,24 @@
 """What every seat owes the runner, whoever sits on it."""
 
 import asyncio
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from arena.clock import ManualTime
+from arena.clock import US_PER_MS, ClockSettings, ManualTime
+from arena.faults import FaultCause
 from arena.lobby import Lobby, Member
-from arena.messages import Request
+from arena.messages import PROTOCOL_VERSION, Answer, Answers, Hello, Request
 from arena.referee import Referee
 from arena.runner import SessionRunner
 from arena.seats import Reply, Seat
 from tests.arena.bots import LinkedBot
 from tests.arena.tables import ScriptedSeat, TableTime, referee
+
+CLOCK = ClockSettings(move_ms=100, bank_ms=0, first_answer_ms=0, max_strikes=1)
+ALLOWANCE_US = CLOCK.move_ms * US_PER_MS
 
 
 class Relay(Seat):
@@ -100,3 +105,43 @@ async def test_what_one_decision_took_is_not_charged_to_the_next() -> None:
     played = await SessionRunner(its_referee, seats, time.clockwork()).play()
     assert bot.answered > 1
     assert played.result.seats[1].faults == ()
+
+
+class LateReader:
+    """A bot whose side takes nothing until a moment, then answers what it got, with its whole clock used."""
+
+    def __init__(self, member: Member, time: TableTime, read_at_us: int) -> None:
+        self.heard: list[Request] = []
+        self._member, self._time = member, time
+        self._stream = member.link.open(lambda: None)
+        member.received(self._stream, Hello(PROTOCOL_VERSION, "late", "1", "", "test", 1))
+        time.call_at(read_at_us, self._read)
+
+    def _read(self) -> None:
+        batch = self._member.take_batch(self._stream)
+        self.heard = [message for message in batch if isinstance(message, Request)]
+        for request in self.heard:
+            answer = Answer(request.session_id, request.request_id, next(iter(request.legal)))
+            received = functools.partial(self._member.received, self._stream, Answers((answer,)))
+            self._time.call_at(self._time.now_us() + ALLOWANCE_US, received)
+
+
+@pytest.mark.parametrize(("read_at_us", "is_in_time"), [(ALLOWANCE_US, True), (ALLOWANCE_US + 2, False)])
+async def test_a_request_waits_for_a_bot_that_does_not_read_as_long_as_its_clock_allows(
+    read_at_us: int, *, is_in_time: bool
+) -> None:
+    """Handed over within its time it gets all of it from then on; otherwise it ran out, from being asked."""
+    time, its_referee = TableTime(), referee(clock=CLOCK)
+    member = Lobby(time, arena_version="0").member("bot")
+    bot = LateReader(member, time, read_at_us)
+    seats: list[Seat] = [ScriptedSeat(time) for _ in range(4)]
+    seats[0] = member.sit(its_referee, 0)
+    member.link.start(its_referee.start_of(0))
+    played = await SessionRunner(its_referee, seats, time.clockwork()).play()
+    seat = played.result.seats[0]
+    assert [request.request_id for request in bot.heard] == ([1] if is_in_time else [])
+    # Nothing is read of the request after a first one that was in time.
+    assert [(fault.request_id, fault.cause) for fault in seat.faults] == [
+        (2 if is_in_time else 1, FaultCause.TIMEOUT)
+    ]
+    assert seat.decision_us[0] == (ALLOWANCE_US if is_in_time else ALLOWANCE_US + 1)
