@@ -11,10 +11,12 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
-from typing import Self
+from typing import Any, Self
 
 import grpc
 import pytest
+from google.protobuf import descriptor_pb2
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
 from arena.cli.main import COMMANDS, TRACE_SWITCH, exit_code
@@ -555,19 +557,54 @@ def test_an_arena_without_tls_says_so_to_those_who_ask_for_it(
 # ------------------------------------------------------------------ from other tools
 
 
-def test_the_line_of_the_docs_works(tmp_path: Path) -> None:
-    """`buf curl` finds the services by reflection and lists the tournaments, as docs/serving.md shows."""
+def lines_of_docs(page: str, tool: str) -> list[str]:
+    """The calls of a tool that a page of the docs shows."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
+    return [line.strip() for line in text.splitlines() if line.strip().startswith(f"{tool} ")]
+
+
+def test_the_lines_for_buf_work(tmp_path: Path) -> None:
+    """`buf curl` finds the services by reflection and lists the tournaments, as the docs show."""
     buf = KRATZEN.with_name("buf")
     if not buf.exists():
         pytest.skip("buf is not installed")
-    docs = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
-    (line,) = [line.strip() for line in docs.splitlines() if line.strip().startswith("buf curl")]
+    (listing,), (calling,) = (lines_of_docs(page, "buf curl") for page in ("protocol.md", "serving.md"))
+    said = []
     with served(tmp_path) as arena:
-        words = line.replace("127.0.0.1:7373", arena.address).replace("$KRATZEN_ADMIN_TOKEN", arena.token)
-        done = subprocess.run(
-            [buf, *shlex.split(words)[1:]], capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-    assert (done.returncode, json.loads(done.stdout)) == (0, {}), done.stderr
+        for line in (listing, calling):
+            words = line.replace("127.0.0.1:7373", arena.address).replace("$KRATZEN_ADMIN_TOKEN", arena.token)
+            done = subprocess.run(
+                [buf, *shlex.split(words)[1:]], capture_output=True, text=True, timeout=LIMIT_S, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            said.append(done.stdout)
+    assert {"kratzen.v1.BotService", "kratzen.v1.TournamentService"} <= set(said[0].split())
+    assert json.loads(said[1]) == {}
+
+
+def test_what_the_lines_for_grpcurl_name_is_found_by_reflection(tmp_path: Path) -> None:
+    """The message that is described and the call that is made, by the symbols that grpcurl asks for."""
+    (describing,), (calling,) = (lines_of_docs(page, "grpcurl") for page in ("protocol.md", "serving.md"))
+    *_, address, verb, message = describing.split()
+    assert (address, verb) == ("127.0.0.1:7373", "describe")
+    *_, address, method = calling.split()
+    assert address == "127.0.0.1:7373"
+    service, _, called = method.partition("/")
+    with served(tmp_path) as arena:
+        described = file_of_symbol(arena, message)
+        (found,) = [it for it in file_of_symbol(arena, service).service if it.name == service.split(".")[-1]]
+    assert message.split(".")[-1] in [it.name for it in described.message_type]
+    assert called in [it.name for it in found.method]
+
+
+def file_of_symbol(arena: Served, symbol: str) -> descriptor_pb2.FileDescriptorProto:
+    """The file that reflection says a symbol is in."""
+    asked = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
+    with grpc.insecure_channel(arena.address) as channel:
+        reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+        (answer,) = reflection.ServerReflectionInfo(iter([asked]))
+    (file, *_) = answer.file_descriptor_response.file_descriptor_proto
+    return descriptor_pb2.FileDescriptorProto.FromString(file)
 
 
 def test_connections_are_bounded_whoever_makes_them(tmp_path: Path) -> None:
