@@ -102,19 +102,26 @@ class Hall:
     async def close(self) -> tuple[TournamentStatus, ...]:
         """End every check, stop every tournament and send everybody away; those that can be gone on with."""
         self.is_closing = True
+        # At once: whoever has the turn may wait for the disk.
+        stopped = self._stop_all()
         await asyncio.gather(*[check.end() for check in self._checks.values()])
         # What is just being started is started first, so that it can be stopped like the others.
         async with self._turn:
-            stopped = tuple(self._running.values())
-            for hosted in stopped:
-                hosted.stop()
+            stopped |= self._stop_all()
         await asyncio.gather(*self._plays.values())
         self._premises.lobby.close(
             GoodbyeReason.STOPPING, "the arena stops: come back when it is there again"
         )
         if self._roster is not None:
             await self._roster.close()
-        return tuple([status for hosted in stopped if (status := hosted.status()).counts.open])
+        return tuple([status for hosted in stopped.values() if (status := hosted.status()).counts.open])
+
+    def _stop_all(self) -> dict[str, HostedTournament]:
+        """Tell every running tournament to stop; these, by id."""
+        running = dict(self._running)
+        for hosted in running.values():
+            hosted.stop()
+        return running
 
     # ------------------------------------------------------------------ bots
 

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from engine.events import DealBegan, ExchangeSeen, SessionEnded
 from engine.view import ActionSeen, DealtSeen
 from tests.arena.bots import LinkedBot, Returning
 from tests.arena.halls import FILE, NAMES, Hesitant, TestHall, file_with, last_legal, open_hall
+
+LIMIT_S = 20
+"""What is waited for is there by then, or never."""
 
 
 def goodbyes(bot: LinkedBot) -> list[GoodbyeReason]:
@@ -166,6 +170,23 @@ async def test_closing_the_arena_tells_every_bot_and_what_is_left(tmp_path: Path
         assert [goodbyes(bot) for bot in bots] == [[GoodbyeReason.STOPPING]] * 4
         with pytest.raises(RefusedError, match="stopping"):
             await arena.hall.start(tournament_id)
+
+
+async def test_closing_the_arena_stops_tournaments_whoever_has_the_turn(tmp_path: Path) -> None:
+    """Bots that are being added or revoked, and wait for a disk, delay no stop; it is named all the same."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(3)
+        arena.all_come(hesitant)
+        tournament_id = await arena.create()
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        async with arena.hall._turn:
+            closing = asyncio.create_task(arena.hall.close())
+            async with asyncio.timeout(LIMIT_S):
+                assert (await arena.end_of(tournament_id)).state is TournamentState.STOPPED
+        (left,) = await closing
+        assert left.tournament_id == tournament_id
 
 
 # ------------------------------------------------------------------ who may play
