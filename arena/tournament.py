@@ -7,21 +7,23 @@ call of the ledger waits for a disk and is made on a thread of its own.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import structlog
 
+from arena.books import Books, TakenBackError
 from arena.clock import US_PER_MS, US_PER_SECOND, ClockSettings
 from arena.commitment import commitment
 from arena.faults import FaultCause
+from arena.identities import Identities
 from arena.ledger import Attempt, Ledger, SlotEntry, TournamentState
-from arena.lobby import Lobby, Member
+from arena.lobby import Lobby
 from arena.messages import SeedReveal
 from arena.offers import Moment, Offers
-from arena.record import SeatInfo, SessionHeader
+from arena.record import SessionHeader
 from arena.referee import Referee
 from arena.results import AttemptEnd, SessionResult, SlotState
 from arena.runner import Clockwork, Played, SessionRunner
@@ -30,19 +32,16 @@ from engine.rules import Ruleset, SessionOptions
 
 log = structlog.get_logger()
 
-T = TypeVar("T")
-
 STOP_GRACE_S = 3.0
 """What the sessions in flight get to end by themselves after a stop; less where the disk is slow."""
 
 SLOWED_FOR_S = 1.0
 """An arena that was late looks so soon whether it still is."""
 
-CALLS_AFTER_GRACE = 6
-"""As many calls of the disk, at the most, as it takes to write down how it stopped and to close the books."""
-
 ABSENCES_TO_WITHDRAW = 3
 """Sessions running that a bot forfeits because it was not there, after which it is taken out."""
+
+_STOPPED = "the arena was stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +65,27 @@ class Terms:
     clock: ClockSettings
     sessions_at_once: int
     host: str = ""
+
+
+Failed: TypeAlias = tuple[SlotEntry, Attempt]
+"""An attempt that gave no result, and its slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an attempt, before it is written down.
+
+    Attributes:
+        ending: how it ended.
+        why: a sentence with the details, may be empty.
+        runner: who can tell the bots, if they sat down.
+        played: what it gave, if it was played to the end.
+    """
+
+    ending: AttemptEnd
+    why: str = ""
+    runner: SessionRunner | None = None
+    played: Played | None = None
 
 
 class Watcher(Protocol):
@@ -109,20 +129,15 @@ class Tournament:
             stop_grace_s: what sessions in flight get to end by themselves after a stop.
         """
         self._terms = terms
-        self._ledger = ledger
+        self._books = Books(ledger, disk, clockwork.time)
+        self._identities = Identities(self._books, digests)
         self._lobby = lobby
         self._clockwork = clockwork
-        self._disk = disk
         self._watcher = watcher
-        self._digests = digests
         self._stop_grace_s = stop_grace_s
         self._open: list[SlotEntry] = []
         self._offers = Offers(terms.clock.join_ms * US_PER_MS)
         """Those of the open slots that lack bots which were never there."""
-        self._known: dict[str, tuple[str, str]] = {}
-        """Version and build digest of the bots that were ever seen, which the tournament keeps to."""
-        self._seeing = asyncio.Lock()
-        """What a bot is, is written down once, however many sessions it begins at the same time."""
         self._names: frozenset[str] = frozenset()
         """Who was to play when the run began."""
         self._left_in_block: Counter[int] = Counter()
@@ -136,12 +151,10 @@ class Tournament:
         self._running: dict[asyncio.Task[None], SlotEntry] = {}
         self._breakable: set[asyncio.Task[None] | None] = set()
         """Those of them that a stop may break off: they have nothing to write down yet."""
-        self._unwritten: set[Future[bool]] = set()
-        """Results that wait for the disk, or are being written."""
-        self._disk_us = 0
-        """What the disk takes for a call, of late."""
-        self._broken_off: list[tuple[SlotEntry, Attempt]] = []
-        """Attempts that a stop broke off, not recorded yet."""
+        self._writing: set[asyncio.Task[None]] = set()
+        """What is written down beside the sessions, while these go on."""
+        self._unrecorded: list[Failed] = []
+        """Failed attempts that a stop broke off, or took back from the disk."""
         self._tables: dict[tuple[int, int], Referee] = {}
         """The referees of the sessions that are being played, by block and session."""
         self._stopping = asyncio.Event()
@@ -168,16 +181,15 @@ class Tournament:
 
     async def run(self) -> TournamentState:
         """Play until nothing is open or `stop` is called; the state it is left in."""
-        slots = await self._keep(self._ledger.slots)
+        slots = await self._books.keep(lambda ledger: ledger.slots())
         self._open = [slot for slot in slots if slot.state is SlotState.OPEN]
         self._sessions_in_block.update([slot.block for slot in slots])
         for slot in self._open:
             self._left_in_block[slot.block] += 1
             self._attempts[slot.block, slot.session] = slot.attempts
-        seen = [bot for bot in await self._keep(self._ledger.bots) if bot.version is not None]
-        self._known = {bot.bot: (bot.version or "", bot.build_digest or "") for bot in seen}
+        self._identities.know(await self._books.keep(lambda ledger: ledger.bots()))
         self._names = frozenset([name for slot in self._open for name in slot.seating])
-        await self._keep(lambda: self._ledger.set_state(TournamentState.RUNNING))
+        await self._books.keep(lambda ledger: ledger.set_state(TournamentState.RUNNING))
         offered = self._now()
         await self._gather_bots()
         try:
@@ -185,7 +197,7 @@ class Tournament:
         finally:
             await self._wind_up()
         state = TournamentState.STOPPED if self._open else TournamentState.FINISHED
-        await self._keep(lambda: self._ledger.set_state(state))
+        await self._books.keep(lambda ledger: ledger.set_state(state))
         return state
 
     # ------------------------------------------------------------------ handing out
@@ -204,12 +216,12 @@ class Tournament:
         """Keep sessions going; the first of them were offered when their bots were awaited."""
         stopped: asyncio.Task[Any] = asyncio.create_task(self._stopping.wait())
         try:
-            while not self._stopping.is_set() and (self._open or self._running):
+            while not self._stopping.is_set() and (self._open or self._running or self._writing):
                 unseen = self._unseen()
                 self._offers.renew(self._open, unseen, offered)
                 self._start_sessions(offered.at_us)
-                if not await self._end_offers():
-                    await self._wait_for_change(stopped, unseen)
+                self._end_offers()
+                await self._wait_for_change(stopped, unseen)
                 self._collect()
                 offered = self._now()
         finally:
@@ -238,30 +250,20 @@ class Tournament:
             self._seated.update(slot.seating)
             self._running[asyncio.create_task(self._attempt(slot, offered_us))] = slot
 
-    async def _end_offers(self) -> bool:
-        """Record the attempts that came to nothing since two bots never came, until there is else to do.
-
-        Returns:
-            Whether there was one, so that its slot is open again or void.
-        """
-        ended = False
+    def _end_offers(self) -> None:
+        """Have the attempts recorded that came to nothing since two bots never came, all at once."""
+        failed = []
         for slot, offer in self._offers.failed(self._clockwork.time.now_us()):
-            if self._stopping.is_set() or any(task.done() for task in self._running):
-                break
-            if not self._withdrawn.isdisjoint(slot.seating):
-                continue
             self._offers.withdraw(slot)
             self._open.remove(slot)
             self._attempts[slot.block, slot.session] += 1
-            why = _not_there(offer.missing)
-            await self._record_failed(
-                [(slot, self._failed(slot, AttemptEnd.BOTS_ABSENT, why, offer.since.utc))]
-            )
-            ended = True
-        return ended
+            outcome = Outcome(AttemptEnd.BOTS_ABSENT, _not_there(offer.missing))
+            failed.append((slot, self._failed(slot, outcome, offer.since.utc)))
+        if failed:
+            self._write_aside(self._record_failed(failed))
 
     async def _wait_for_change(self, stopped: asyncio.Task[Any], unseen: frozenset[str]) -> None:
-        """Wait until a session is over, an unseen bot comes, an offer's time is over, or the stop.
+        """Wait until a session, some writing or an offer's time is over, an unseen bot comes, or the stop.
 
         While the arena is late it does not wait for long, since more is handed out once it is in time again.
         """
@@ -272,7 +274,7 @@ class Tournament:
         arrival = asyncio.create_task(self._lobby.wait_for_one(unseen)) if unseen else stopped
         try:
             await asyncio.wait(
-                {*self._running, stopped, arrival},
+                {*self._running, *self._writing, stopped, arrival},
                 timeout=min(waits_s, default=None),
                 return_when=asyncio.FIRST_COMPLETED,
             )
@@ -291,33 +293,56 @@ class Tournament:
     def _has_room(self, name: str) -> bool:
         return self._seated[name] < self._lobby.member(name).capacity
 
+    def _write_aside(self, writing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Have something written down while sessions go on; the run is not over before that is."""
+        task = asyncio.create_task(writing)
+        self._writing.add(task)
+        return task
+
     def _collect(self) -> None:
-        """Take note of what is done; a result that could not be kept ends the run."""
-        for task in [task for task in self._running if task.done()]:
+        """Take note of what is done; what could not be kept ends the run."""
+        over = [task for task in self._running if task.done()]
+        for task in over:
             slot = self._running.pop(task)
             self._tables.pop((slot.block, slot.session), None)
             self._seated.subtract(slot.seating)
+        written = [task for task in self._writing if task.done()]
+        self._writing.difference_update(written)
+        for task in (*over, *written):
             task.result()
 
     async def _wind_up(self) -> None:
         """Give what is in flight a moment, then break it off.
 
-        A result that the disk has not begun with by then was told to nobody, and counts as broken off: on
-        a slow disk there can be many of them. So that there is time for what must be written, the moment
-        is the shorter the slower the disk is.
+        Of a result that the disk has not begun with by then no bot was told, and it counts as broken off;
+        failed attempts that wait are taken back as well, and all are written down in one go: on a slow disk
+        there can be many of them. So that there is time for what must be written, the moment is the shorter
+        the slower the disk is.
         """
-        if not self._running:
+        in_flight = {*self._running, *self._writing}
+        if not in_flight:
             return
-        await asyncio.wait(self._running, timeout=grace_left_s(self._stop_grace_s, self._disk_us))
+        await asyncio.wait(in_flight, timeout=self._books.grace_left_s(self._stop_grace_s))
         for task in self._running.keys() & self._breakable:
             task.cancel()
-        for result in tuple(self._unwritten):
-            result.cancel()
-        await asyncio.wait(self._running)
+        self._books.close()
+        await self._all_over()
         try:
-            await self._record_failed(self._broken_off)
+            await self._record_rest()
         finally:
             self._collect()
+
+    async def _all_over(self) -> None:
+        """Wait until nothing is in flight any more; the end of a session may bring something to write."""
+        while busy := [task for task in (*self._running, *self._writing) if not task.done()]:
+            await asyncio.wait(busy)
+
+    async def _record_rest(self) -> None:
+        """Have the attempts kept that the stop left unrecorded."""
+        rest, self._unrecorded = self._unrecorded, []
+        if rest:
+            attempts = [attempt for _, attempt in rest]
+            self._note_failed(rest, await self._books.keep(lambda ledger: ledger.record_attempts(attempts)))
 
     # ------------------------------------------------------------------ one slot
 
@@ -327,37 +352,54 @@ class Tournament:
         self._breakable.add(task)
         self._attempts[slot.block, slot.session] += 1
         started_at = self._clockwork.time.utc_text()
-        ending, why = AttemptEnd.ARENA_ERROR, ""
+        try:
+            outcome = await self._play(slot, offered_us, started_at)
+        finally:
+            self._breakable.discard(task)
+        await self._book(slot, outcome, started_at)
+
+    async def _play(self, slot: SlotEntry, offered_us: int, started_at: str) -> Outcome:
+        """Play a slot once its bots are there, or as many of them as have to; what came of it."""
         runner: SessionRunner | None = None
-        played: Played | None = None
         try:
             absent = await self._wait_for_bots(slot, offered_us)
             missing = [name for name in absent if self._lobby.member(name).gone is None]
             if len(missing) > 1:
-                ending, why = AttemptEnd.BOTS_ABSENT, _not_there(missing)
-            else:
-                runner, referee = await self._sit_down(slot, started_at)
-                self._forfeit_absent(slot, referee, absent)
-                played = await runner.play()
-                self._breakable.discard(task)
-                await self._record(played)
-                ending = AttemptEnd.FINISHED
+                return Outcome(AttemptEnd.BOTS_ABSENT, _not_there(missing))
+            runner, referee = await self._sit_down(slot, started_at)
+            self._forfeit_absent(slot, referee, absent)
+            return Outcome(AttemptEnd.FINISHED, runner=runner, played=await runner.play())
         except asyncio.CancelledError:
-            ending, why = AttemptEnd.OPERATOR_STOP, "the arena was stopped"
+            return Outcome(AttemptEnd.OPERATOR_STOP, _STOPPED, runner)
         except Exception as error:
             log.exception("session failed", slot=slot_label(slot.block, slot.session))
-            ending, why = AttemptEnd.ARENA_ERROR, f"{type(error).__name__}: {error}"
-        self._breakable.discard(task)
-        if runner is not None and played is not None and ending is AttemptEnd.FINISHED:
-            await self._finish(slot, runner, played)
+            return Outcome(AttemptEnd.ARENA_ERROR, _spoilt(error), runner)
+
+    async def _book(self, slot: SlotEntry, outcome: Outcome, started_at: str) -> None:
+        """Have kept what came of an attempt, and tell of it."""
+        if outcome.played is not None:
+            outcome = await self._keep_result(slot, outcome, outcome.played)
+        if outcome.runner is not None:
+            outcome.runner.close(outcome.ending)
+        if outcome.played is not None:
+            await self._finish(slot, outcome.played)
             return
-        if runner is not None:
-            runner.close(ending)
-        attempt = self._failed(slot, ending, why, started_at)
-        if ending is AttemptEnd.OPERATOR_STOP:
-            self._broken_off.append((slot, attempt))
+        failed = (slot, self._failed(slot, outcome, started_at))
+        if outcome.ending is AttemptEnd.OPERATOR_STOP:
+            self._unrecorded.append(failed)
         else:
-            await self._record_failed([(slot, attempt)])
+            await self._record_failed([failed])
+
+    async def _keep_result(self, slot: SlotEntry, outcome: Outcome, played: Played) -> Outcome:
+        """Have a result kept; what came of the attempt after all."""
+        try:
+            await self._books.record(played)
+        except TakenBackError:
+            return Outcome(AttemptEnd.OPERATOR_STOP, _STOPPED, outcome.runner)
+        except Exception as error:
+            log.exception("result not kept", slot=slot_label(slot.block, slot.session))
+            return Outcome(AttemptEnd.ARENA_ERROR, _spoilt(error), outcome.runner)
+        return outcome
 
     async def _wait_for_bots(self, slot: SlotEntry, offered_us: int) -> tuple[str, ...]:
         """Give the bots of a slot what is left of the join limit; who is not there at its end.
@@ -379,7 +421,7 @@ class Tournament:
             session_id=session_id(terms.seed, slot.block, slot.session),
             ruleset=terms.ruleset,
             options=terms.options,
-            seats=tuple([await self._identity(member) for member in members]),
+            seats=tuple([await self._identities.of(member) for member in members]),
             clock=terms.clock,
             commitment=commitment(nonce, seed),
             attempt=self._attempts[slot.block, slot.session],
@@ -391,22 +433,6 @@ class Tournament:
         runner = SessionRunner(referee, seats, self._clockwork)
         runner.open()
         return runner, referee
-
-    async def _identity(self, member: Member) -> SeatInfo:
-        """What a bot is; the tournament keeps to what it saw of it first."""
-        hello = member.hello
-        if hello is None:
-            version, digest = self._known.get(member.name, ("", ""))
-            return SeatInfo(member.name, version, self._digests.get(member.name, digest))
-        digest = self._digests.get(member.name, hello.build_digest)
-        async with self._seeing:
-            if member.name not in self._known:
-                seen = await self._keep(lambda: self._ledger.see_bot(member.name, hello.bot_version, digest))
-                version = hello.bot_version if seen.version is None else seen.version
-                self._known[member.name] = (version, digest)
-        version, _ = self._known[member.name]
-        member.pin(version, None if member.name in self._digests else digest)
-        return SeatInfo(member.name, version, digest)
 
     def _secrets(self, slot: SlotEntry) -> tuple[bytes, bytes]:
         """Seed and nonce of a slot's session."""
@@ -423,48 +449,45 @@ class Tournament:
             elif name in absent and gone is not None:
                 referee.forfeit(slot.seating.index(name), gone.cause, gone.detail)
 
-    async def _finish(self, slot: SlotEntry, runner: SessionRunner, played: Played) -> None:
-        """Tell everyone, once the result is safe."""
-        runner.close(AttemptEnd.FINISHED)
+    async def _finish(self, slot: SlotEntry, played: Played) -> None:
+        """A result is safe, and the bots were told it: tell everyone else."""
         self._close_slot(slot)
         self._watcher.session_finished(played.result)
         for name in slot.seating:
             if self._absences[name] >= ABSENCES_TO_WITHDRAW:
                 await self.withdraw(name, f"{name} was not there for {ABSENCES_TO_WITHDRAW} sessions running")
 
-    async def _record(self, played: Played) -> None:
-        """Have a result kept; CancelledError when it was withdrawn from `_unwritten` before its turn."""
-        future = self._on_disk(lambda: self._ledger.record_session(played.result, played.replay))
-        self._unwritten.add(future)
-        try:
-            await asyncio.wrap_future(future)
-        finally:
-            self._unwritten.discard(future)
-
-    def _failed(self, slot: SlotEntry, ending: AttemptEnd, why: str, started_at: str) -> Attempt:
+    def _failed(self, slot: SlotEntry, outcome: Outcome, started_at: str) -> Attempt:
         """An attempt at a slot that is over now, and gave no result."""
         return Attempt(
             block=slot.block,
             session=slot.session,
             attempt=self._attempts[slot.block, slot.session],
-            ending=ending,
-            why=why,
+            ending=outcome.ending,
+            why=outcome.why,
             started_at=started_at,
             ended_at=self._clockwork.time.utc_text(),
         )
 
-    async def _record_failed(self, failed: Sequence[tuple[SlotEntry, Attempt]]) -> None:
-        """Have attempts without a result kept, all at once, since every write may take its time."""
-        if not failed:
-            return
-        attempts = [attempt for _, attempt in failed]
-        states = await self._keep(lambda: self._ledger.record_attempts(attempts))
+    async def _record_failed(self, failed: Sequence[Failed]) -> None:
+        """Have attempts without a result kept; what a stop takes back is recorded with all that is left."""
+        try:
+            states = await self._books.record_failed([attempt for _, attempt in failed])
+        except TakenBackError:
+            self._unrecorded += failed
+        else:
+            self._note_failed(failed, states)
+
+    def _note_failed(self, failed: Sequence[Failed], states: Sequence[SlotState]) -> None:
+        """Failed attempts are kept: their slots are open again, before all others, or void."""
+        again = []
         for (slot, attempt), state in zip(failed, states, strict=True):
             self._watcher.attempt_failed(attempt, state)
             if state is SlotState.OPEN:
-                self._open.insert(0, slot)
+                again.append(slot)
             else:
                 self._close_slot(slot)
+        self._open[:0] = again
 
     def _close_slot(self, slot: SlotEntry) -> None:
         """A slot is finished or void; the last one of a block opens its seeds to those who played it."""
@@ -486,36 +509,21 @@ class Tournament:
         voided = [slot for slot in self._open if name in slot.seating]
         # Before the disk is waited for, so that none of them is started by then.
         self._open = [slot for slot in self._open if name not in slot.seating]
-        await self._keep(lambda: self._ledger.withdraw(name, why, running))
+        await self._books.keep(lambda ledger: ledger.withdraw(name, why, running))
         self._watcher.bot_withdrawn(name, why, len(voided))
         for slot in voided:
             self._close_slot(slot)
-
-    async def _keep(self, call: Callable[[], T]) -> T:
-        """Call the ledger on the disk's thread."""
-        return await asyncio.wrap_future(self._on_disk(call))
-
-    def _on_disk(self, call: Callable[[], T]) -> Future[T]:
-        def timed() -> T:
-            began_us = self._clockwork.time.now_us()
-            try:
-                return call()
-            finally:
-                # The dearest of the last few.
-                self._disk_us = max(self._clockwork.time.now_us() - began_us, self._disk_us * 7 // 8)
-
-        return self._disk.submit(timed)
 
     def _now(self) -> Moment:
         time = self._clockwork.time
         return Moment(time.now_us(), time.utc_text())
 
 
-def grace_left_s(grace_s: float, disk_us: int) -> float:
-    """What is left of the grace after a stop where the disk takes so many microseconds for a call."""
-    return max(0.0, grace_s - CALLS_AFTER_GRACE * disk_us / US_PER_SECOND)
-
-
 def _not_there(names: Sequence[str]) -> str:
     """Why an attempt ended `bots_absent`, for people."""
     return f"not there: {', '.join(names)}"
+
+
+def _spoilt(error: Exception) -> str:
+    """Why an attempt ended `arena_error`, for people; the log has the whole of it."""
+    return f"{type(error).__name__}: {error}"

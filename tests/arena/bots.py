@@ -37,7 +37,13 @@ class LinkedBot:
     """A bot on a member's link: answers each request by a script, None meaning not at all."""
 
     def __init__(
-        self, member: Member, script: Script = first_legal, *, max_sessions: int = 8, version: str = "1"
+        self,
+        member: Member,
+        script: Script = first_legal,
+        *,
+        max_sessions: int = 8,
+        version: str = "1",
+        build: str = "",
     ) -> None:
         self.heard: list[ArenaMessage] = []
         self.most_at_once = 0
@@ -46,6 +52,7 @@ class LinkedBot:
         self._script = script
         self._max_sessions = max_sessions
         self._version = version
+        self._build = build
         self._stream = self._open()
 
     def heard_of(self, kind: type[ArenaMessage]) -> list[ArenaMessage]:
@@ -72,7 +79,9 @@ class LinkedBot:
             loop.call_soon(self.read)
 
         stream = self._member.link.open(wake)
-        hello = Hello(PROTOCOL_VERSION, self._member.name, self._version, "", "test", self._max_sessions)
+        hello = Hello(
+            PROTOCOL_VERSION, self._member.name, self._version, self._build, "test", self._max_sessions
+        )
         self._member.received(stream, hello)
         return stream
 
@@ -197,8 +206,13 @@ class MemoryLedger:
         }
 
     def see_bot(self, bot: str, version: str, build_digest: str) -> BotEntry:
-        """Keep to whatever was seen."""
-        return BotEntry(bot=bot, version=version, build_digest=build_digest, withdrawn=None)
+        """Keep to what was seen first."""
+        for entry in self.seen:
+            if entry.bot == bot:
+                return entry
+        entry = BotEntry(bot=bot, version=version, build_digest=build_digest, withdrawn=None)
+        self.seen += (entry,)
+        return entry
 
     def set_state(self, state: TournamentState) -> None:
         """Keep a state."""
