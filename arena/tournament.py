@@ -147,7 +147,8 @@ class Tournament:
         self._seated: Counter[str] = Counter()
         """Sessions that each bot sits in, or is awaited in."""
         self._absences: Counter[str] = Counter()
-        self._withdrawn: set[str] = set()
+        self._withdrawn: dict[str, str] = {}
+        """Who was taken out in this run, and why."""
         self._running: dict[asyncio.Task[None], SlotEntry] = {}
         self._breakable: set[asyncio.Task[None] | None] = set()
         """Those of them that a stop may break off: they have nothing to write down yet."""
@@ -158,6 +159,8 @@ class Tournament:
         self._tables: dict[tuple[int, int], Referee] = {}
         """The referees of the sessions that are being played, by block and session."""
         self._stopping = asyncio.Event()
+        self._rung = asyncio.Event()
+        """Set when the coordinator is to look again, whatever it waits for."""
         self._is_slowed = False
 
     @property
@@ -168,16 +171,16 @@ class Tournament:
     def stop(self) -> None:
         """Hand out nothing more; sessions in flight get a moment to end."""
         self._stopping.set()
+        self._rung.set()
 
     async def withdraw(self, name: str, why: str) -> None:
         """Take a bot out: its open slots become void; those that are being played are played out."""
         if name in self._withdrawn:
             return
-        self._withdrawn.add(name)
-        await self._void_slots(name, why)
-        while any(name in slot.seating for slot in self._open):
-            # An attempt was recorded as failed in the meantime, so that its slot was open again.
-            await self._void_slots(name, why)
+        self._withdrawn[name] = why
+        self._rung.set()
+        # Shielded: who asked for it may go away, and it is written all the same.
+        await asyncio.shield(self._void_slots(name, why))
 
     async def run(self) -> TournamentState:
         """Play until nothing is open or `stop` is called; the state it is left in."""
@@ -214,18 +217,15 @@ class Tournament:
 
     async def _hand_out(self, offered: Moment) -> None:
         """Keep sessions going; the first of them were offered when their bots were awaited."""
-        stopped: asyncio.Task[Any] = asyncio.create_task(self._stopping.wait())
-        try:
-            while not self._stopping.is_set() and (self._open or self._running or self._writing):
-                unseen = self._unseen()
-                self._offers.renew(self._open, unseen, offered)
-                self._start_sessions(offered.at_us)
-                self._end_offers()
-                await self._wait_for_change(stopped, unseen)
-                self._collect()
-                offered = self._now()
-        finally:
-            stopped.cancel()
+        while not self._stopping.is_set() and (self._open or self._running or self._writing):
+            self._void_reopened()
+            unseen = self._unseen()
+            self._offers.renew(self._open, unseen, offered)
+            self._start_sessions(offered.at_us)
+            self._end_offers()
+            await self._wait_for_change(unseen)
+            self._collect()
+            offered = self._now()
 
     def _unseen(self) -> frozenset[str]:
         """Who was never there and may still come."""
@@ -262,8 +262,8 @@ class Tournament:
         if failed:
             self._write_aside(self._record_failed(failed))
 
-    async def _wait_for_change(self, stopped: asyncio.Task[Any], unseen: frozenset[str]) -> None:
-        """Wait until a session, some writing or an offer's time is over, an unseen bot comes, or the stop.
+    async def _wait_for_change(self, unseen: frozenset[str]) -> None:
+        """Wait until a session, some writing or an offer's time is over, an unseen bot comes, or it is rung.
 
         While the arena is late it does not wait for long, since more is handed out once it is in time again.
         """
@@ -271,16 +271,19 @@ class Tournament:
         waits_s = [] if left_us is None else [left_us / US_PER_SECOND]
         if self._is_slowed:
             waits_s.append(SLOWED_FOR_S)
-        arrival = asyncio.create_task(self._lobby.wait_for_one(unseen)) if unseen else stopped
+        signs: list[asyncio.Task[Any]] = [asyncio.create_task(self._rung.wait())]
+        if unseen:
+            signs.append(asyncio.create_task(self._lobby.wait_for_one(unseen)))
         try:
             await asyncio.wait(
-                {*self._running, *self._writing, stopped, arrival},
+                (*self._running, *self._writing, *signs),
                 timeout=min(waits_s, default=None),
                 return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
-            if arrival is not stopped:
-                arrival.cancel()
+            for sign in signs:
+                sign.cancel()
+        self._rung.clear()
 
     def _places(self) -> int:
         """How many sessions may run side by side now: half of them while the arena itself is late."""
@@ -319,16 +322,16 @@ class Tournament:
         there can be many of them. So that there is time for what must be written, the moment is the shorter
         the slower the disk is.
         """
-        in_flight = {*self._running, *self._writing}
-        if not in_flight:
-            return
-        await asyncio.wait(in_flight, timeout=self._books.grace_left_s(self._stop_grace_s))
+        if in_flight := {*self._running, *self._writing}:
+            await asyncio.wait(in_flight, timeout=self._books.grace_left_s(self._stop_grace_s))
         for task in self._running.keys() & self._breakable:
             task.cancel()
         self._books.close()
         await self._all_over()
         try:
             await self._record_rest()
+            self._void_reopened()
+            await self._all_over()
         finally:
             self._collect()
 
@@ -504,15 +507,28 @@ class Tournament:
             for name in slot.seating:
                 self._lobby.member(name).reveal(reveal)
 
-    async def _void_slots(self, name: str, why: str) -> None:
+    def _void_slots(self, name: str, why: str) -> asyncio.Task[None]:
+        """Have a bot's open slots made void; from here on none of them is started."""
         running = [(slot.block, slot.session) for slot in self._running.values() if name in slot.seating]
         voided = [slot for slot in self._open if name in slot.seating]
-        # Before the disk is waited for, so that none of them is started by then.
         self._open = [slot for slot in self._open if name not in slot.seating]
-        await self._books.keep(lambda ledger: ledger.withdraw(name, why, running))
-        self._watcher.bot_withdrawn(name, why, len(voided))
-        for slot in voided:
-            self._close_slot(slot)
+
+        async def void() -> None:
+            await self._books.keep(lambda ledger: ledger.withdraw(name, why, running))
+            self._watcher.bot_withdrawn(name, why, len(voided))
+            for slot in voided:
+                self._close_slot(slot)
+
+        return self._write_aside(void())
+
+    def _void_reopened(self) -> None:
+        """Void what is open again: of a bot that was taken out while a failed attempt was written down.
+
+        For the ledger its slot was open when that was written, and being played when the bot was taken out.
+        """
+        for name, why in self._withdrawn.items():
+            if any(name in slot.seating for slot in self._open):
+                self._void_slots(name, why)
 
     def _now(self) -> Moment:
         time = self._clockwork.time

@@ -191,15 +191,19 @@ class MemoryLedger:
         return True
 
     def record_attempts(self, attempts: Sequence[Attempt]) -> tuple[SlotState, ...]:
-        """Count attempts."""
+        """Count attempts; a slot of a bot that was withdrawn is void then."""
         self.before_writing()
         self.attempts_at_once.append(len(attempts))
         for attempt in attempts:
-            self.attempt_ends.setdefault((attempt.block, attempt.session), []).append(attempt.ending)
+            place = (attempt.block, attempt.session)
+            self.attempt_ends.setdefault(place, []).append(attempt.ending)
+            if not self.withdrawn.keys().isdisjoint(self._slots[place]):
+                self._void.add(place)
         return tuple([self.state((attempt.block, attempt.session)) for attempt in attempts])
 
     def withdraw(self, bot: str, why: str, running: Collection[tuple[int, int]] = ()) -> None:
         """Make a bot's open slots void."""
+        self.before_writing()
         self.withdrawn[bot] = why
         self._void |= {
             place for place, seating in self._slots.items() if bot in seating and place not in running

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -372,11 +372,16 @@ async def test_an_answer_to_an_attempt_that_was_stopped_is_not_taken_for_the_nex
     assert play_digests(hall.ledger) == play_digests(await played_straight(hall))
 
 
+def come_round(loop: asyncio.AbstractEventLoop) -> None:
+    """Hold the disk's thread until the loop has done whatever it had to do without the disk."""
+    for _ in range(20):
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+
+
 def stop_meanwhile(tournament: Tournament, loop: asyncio.AbstractEventLoop) -> None:
     """Stop a tournament from the disk's thread, and let the loop come round to the end of the grace."""
     loop.call_soon_threadsafe(tournament.stop)
-    for _ in range(20):
-        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+    come_round(loop)
 
 
 @pytest.mark.parametrize(("ending", "count"), [(AttemptEnd.FINISHED, 1), (AttemptEnd.BOTS_ABSENT, 8)])
@@ -492,6 +497,53 @@ def test_the_slower_the_disk_the_shorter_the_grace(disk_ms: int, left_s: float, 
     """With the calls allowed for it takes 3 s up to half a second a call, then as long as those calls."""
     assert grace_left_s(3, disk_ms * 1000) == pytest.approx(left_s)
     assert left_s + CALLS_AFTER_GRACE * disk_ms / 1000 == pytest.approx(in_all_s)
+
+
+async def test_a_slot_that_failed_as_its_bot_was_withdrawn_is_not_tried_again(hall: Hall) -> None:
+    """Its attempt is on the disk when the bot is taken out: it is open again then, and void, not started."""
+    bots, loop, withdrawals = hall.bots(), asyncio.get_running_loop(), list[Future[None]]()
+    for name in ("c", "d"):
+        bots[name].vanish()
+    tournament = hall.tournament(sessions_at_once=1)
+
+    def withdraw_meanwhile() -> None:
+        if not withdrawals:
+            withdrawal = tournament.withdraw("c", "on purpose")
+            withdrawals.append(asyncio.run_coroutine_threadsafe(withdrawal, loop))
+        come_round(loop)
+
+    hall.ledger.before_writing = withdraw_meanwhile
+    async with asyncio.timeout(LIMIT_S):
+        assert await tournament.run() is TournamentState.FINISHED
+    assert [attempt.ending for attempt in hall.failed] == [AttemptEnd.BOTS_ABSENT]
+    assert hall.states() == {SlotState.VOID: 8}
+    assert sum(count for _, count in hall.withdrawals) == 8
+
+
+async def test_a_withdrawal_is_noticed_while_a_bot_is_waited_for(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is open any more, and the join limit of whoever was to come is not waited for."""
+    waits, wait_for_one = asyncio.Event(), hall.lobby.wait_for_one
+
+    async def tell_and_wait(names: Collection[str]) -> None:
+        waits.set()
+        await wait_for_one(names)
+
+    def forget_another(request: Request) -> Action:
+        hall.lobby.forget("c")
+        return first_legal(request)
+
+    monkeypatch.setattr(hall.lobby, "wait_for_one", tell_and_wait)
+    hall.bots(("a", "b", "c"))
+    LinkedBot(hall.lobby.member("d"), forget_another)
+    tournament = hall.tournament(join_ms=10**9, sessions_at_once=1)
+    run = asyncio.create_task(tournament.run())
+    async with asyncio.timeout(LIMIT_S):
+        await waits.wait()
+        await tournament.withdraw("c", "on purpose")
+        assert await run is TournamentState.FINISHED
+    assert hall.states() == {SlotState.FINISHED: 1, SlotState.VOID: 7}
 
 
 async def test_a_tournament_with_nothing_open_is_finished_at_once(hall: Hall) -> None:
