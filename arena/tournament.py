@@ -35,8 +35,8 @@ log = structlog.get_logger()
 STOP_GRACE_S = 3.0
 """What the sessions in flight get to end by themselves after a stop; less where the disk is slow."""
 
-SLOWED_FOR_S = 1.0
-"""An arena that was late looks so soon whether it still is."""
+LOOK_AGAIN_S = 1.0
+"""An arena that was late looks again so soon whether it still is."""
 
 ABSENCES_TO_WITHDRAW = 3
 """Sessions running that a bot forfeits because it was not there, after which it is taken out."""
@@ -221,7 +221,7 @@ class Tournament:
             self._void_reopened()
             unseen = self._unseen()
             self._offers.renew(self._open, unseen, offered)
-            self._start_sessions(offered.at_us)
+            self._start_sessions(self._places(), offered.at_us)
             self._end_offers()
             await self._wait_for_change(unseen)
             self._collect()
@@ -232,14 +232,14 @@ class Tournament:
         members = [self._lobby.member(name) for name in self._names]
         return frozenset([bot.name for bot in members if bot.hello is None and bot.gone is None])
 
-    def _start_sessions(self, offered_us: int) -> None:
-        """Start as many open slots as there are places at once, in order, where every bot has room.
+    def _start_sessions(self, places: int, offered_us: int) -> None:
+        """Start open slots, in order, where every bot has room, until so many sessions run.
 
         Their bots have the join limit from `offered_us` on.
         """
         now_us = self._clockwork.time.now_us()
         for slot in tuple(self._open):
-            if len(self._running) >= self._places():
+            if len(self._running) >= places:
                 return
             if self._offers.hold(slot, now_us):
                 continue
@@ -270,7 +270,7 @@ class Tournament:
         left_us = self._offers.left_us(self._clockwork.time.now_us())
         waits_s = [] if left_us is None else [left_us / US_PER_SECOND]
         if self._is_slowed:
-            waits_s.append(SLOWED_FOR_S)
+            waits_s.append(LOOK_AGAIN_S)
         signs: list[asyncio.Task[Any]] = [asyncio.create_task(self._rung.wait())]
         if unseen:
             signs.append(asyncio.create_task(self._lobby.wait_for_one(unseen)))
@@ -288,10 +288,11 @@ class Tournament:
     def _places(self) -> int:
         """How many sessions may run side by side now: half of them while the arena itself is late."""
         most, heartbeat = self._terms.sessions_at_once, self._clockwork.heartbeat
-        if heartbeat.is_late is not self._is_slowed:
-            self._is_slowed = heartbeat.is_late
-            log.warning("arena late" if self._is_slowed else "arena in time again", p99_us=heartbeat.p99_us)
-        return max(1, most // 2) if self._is_slowed else most
+        is_late = heartbeat.is_late
+        if is_late is not self._is_slowed:
+            self._is_slowed = is_late
+            log.warning("arena late" if is_late else "arena in time again", p99_us=heartbeat.p99_us)
+        return max(1, most // 2) if is_late else most
 
     def _has_room(self, name: str) -> bool:
         return self._seated[name] < self._lobby.member(name).capacity

@@ -3,22 +3,25 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
+from structlog.testing import capture_logs
+from structlog.typing import EventDict, WrappedLogger
 
 from arena.books import CALLS_AFTER_GRACE, grace_left_s
 from arena.clock import ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat
-from arena.ledger import Attempt, BotEntry, TournamentState
+from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentState
 from arena.link import LinkLimits
 from arena.lobby import Lobby
 from arena.messages import RejectReason, Request, SessionOver, SessionStart
+from arena.offers import Moment, Offers
 from arena.record import SeatInfo
 from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
 from arena.runner import Clockwork
@@ -578,30 +581,66 @@ def chips_of(ledger: MemoryLedger) -> dict[tuple[int, int], list[tuple[str, int]
     }
 
 
+class WatchedHeartbeat(Heartbeat):
+    """Late, until it is told to be in time again; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.asked_count = 0
+        self._beat_at(BEAT_US + LATE_US + 1)
+
+    @property
+    def is_late(self) -> bool:
+        """Count."""
+        self.asked_count += 1
+        return super().is_late
+
+    def recover(self) -> None:
+        """Be in time from here on."""
+        self._beat_at(BEAT_US)
+
+    def _beat_at(self, interval_us: int) -> None:
+        for _ in range(WINDOW_BEATS):
+            self.beat(self._last_us + interval_us)
+
+
 async def test_an_arena_that_is_late_itself_takes_on_half(hall: Hall) -> None:
     """Two sessions at once instead of four while its loop lags (T01)."""
     bots = hall.bots()
-    heartbeat = hall.heartbeat
-    for number in range(1, 101):
-        heartbeat.beat(number * (BEAT_US + LATE_US + 1))
+    hall.heartbeat = WatchedHeartbeat()
     await hall.tournament(sessions_at_once=4).run()
     assert {bot.most_at_once for bot in bots.values()} == {2}
+
+
+async def test_an_arena_judges_its_lateness_once_a_look(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of the slots that are open then: it sorts hundreds of beats."""
+    looks, renew = list[None](), Offers.renew
+
+    def count_and_renew(
+        offers: Offers, slots: Iterable[SlotEntry], unseen: Collection[str], now: Moment
+    ) -> None:
+        looks.append(None)
+        renew(offers, slots, unseen, now)
+
+    monkeypatch.setattr(Offers, "renew", count_and_renew)
+    hall.heartbeat = heartbeat = WatchedHeartbeat()
+    hall.bots()
+    await hall.tournament().run()
+    assert heartbeat.asked_count == len(looks)
 
 
 async def test_an_arena_that_is_in_time_again_hands_out_more(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though no session ends meanwhile: one bot answers nothing until four are being played (T01)."""
-    monkeypatch.setattr("arena.tournament.SLOWED_FOR_S", 0.01)
-    late_us, held, free = BEAT_US + LATE_US + 1, list[Request](), list[bool]()
-    for number in range(1, 101):
-        hall.heartbeat.beat(number * late_us)
+    monkeypatch.setattr("arena.tournament.LOOK_AGAIN_S", 0.01)
+    hall.heartbeat = heartbeat = WatchedHeartbeat()
+    held, free = list[Request](), list[bool]()
 
     def hold_until_four(request: Request) -> Action | None:
         held.append(request)
         if len(held) == 1:
-            for number in range(1, WINDOW_BEATS + 1):
-                hall.heartbeat.beat(100 * late_us + number * BEAT_US)
+            heartbeat.recover()
         if not free and len(tournament.tables) == 4:
             free.append(True)
             for waiting in held[:-1]:
@@ -613,3 +652,33 @@ async def test_an_arena_that_is_in_time_again_hands_out_more(
     bot = LinkedBot(hall.lobby.member("d"), hold_until_four)
     assert await tournament.run() is TournamentState.FINISHED
     assert bot.most_at_once == 4
+
+
+async def test_an_arena_that_is_in_time_again_says_so_with_nothing_left_to_hand_out(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every session is being played, and one bot answers nothing until the log has it (T01)."""
+    monkeypatch.setattr("arena.tournament.LOOK_AGAIN_S", 0.01)
+    hall.heartbeat = heartbeat = WatchedHeartbeat()
+    held, said = list[Request](), list[str]()
+
+    def look(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        said.append(event["event"])
+        if event["event"] == "arena in time again":
+            for request in held:
+                bot.say(request)
+        return event
+
+    def hold(request: Request) -> Action | None:
+        if "arena in time again" in said:
+            return first_legal(request)
+        held.append(request)
+        heartbeat.recover()
+        return None
+
+    hall.bots(("a", "b", "c"))
+    bot = LinkedBot(hall.lobby.member("d"), hold)
+    with capture_logs([look]):
+        async with asyncio.timeout(LIMIT_S):
+            assert await hall.tournament(sessions_at_once=16).run() is TournamentState.FINISHED
+    assert said == ["arena late", "arena in time again"]
