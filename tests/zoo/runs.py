@@ -69,6 +69,7 @@ class PatientBot(RawBot):
     """Plays as the random sample bot does, each answer `after_s` later; from `holding` on not at all.
 
     Attributes:
+        is_welcome: set once the arena has let it in.
         asked_count: requests so far.
         told: sessions whose result it was told as final.
         on_request: called with every request, before it is dealt with.
@@ -79,6 +80,7 @@ class PatientBot(RawBot):
 
     def __init__(self, settings: Settings, *, after_s: float = 0) -> None:
         super().__init__(settings)
+        self.is_welcome = asyncio.Event()
         self.asked_count = 0
         self.told: set[str] = set()
         self.holding = False
@@ -90,6 +92,8 @@ class PatientBot(RawBot):
     async def heard(self, response: bot_pb2.PlayResponse) -> None:
         """Let the SDK's conversation decide."""
         self._conversation.take(response, 0.0)
+        if response.HasField("welcome"):
+            self.is_welcome.set()
         for end in response.session_ends:
             if end.ending == bot_pb2.ATTEMPT_END_FINISHED:
                 self.told.add(end.session_id)

@@ -2,12 +2,20 @@
 
 import os
 import sqlite3
+import sys
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Connection, Engine, event
 
+from arena.ledger import Attempt
+from arena.results import SlotState
+from arena.store import Store
+
 WRITE_S: Final = 0.5
+
+FAILURE_IS_WRITTEN: Final = "a failed attempt is being written"
 
 
 def slow_down() -> None:
@@ -28,3 +36,14 @@ def slow_down() -> None:
 
     os.fsync = slow_sync  # type: ignore[assignment]
     event.listen(Engine, "commit", slow_commit)
+
+
+def tell_of_failures() -> None:
+    """Have it said on stderr when failed attempts are being written."""
+    record_attempts = Store.record_attempts
+
+    def told(store: Store, attempts: Sequence[Attempt]) -> tuple[SlotState, ...]:
+        sys.stderr.write(f"{FAILURE_IS_WRITTEN}\n")
+        return record_attempts(store, attempts)
+
+    Store.record_attempts = told  # type: ignore[assignment, method-assign]
