@@ -77,8 +77,8 @@ class Books:
             future.cancel()
 
     def grace_left_s(self, grace_s: float) -> float:
-        """What is left of the grace after a stop, so that what must be written then is written in time."""
-        return grace_left_s(grace_s, self._disk_us)
+        """What is left of so many seconds of grace after a stop: the less, the slower the disk is of late."""
+        return max(0.0, grace_s - CALLS_AFTER_GRACE * self._disk_us / US_PER_SECOND)
 
     async def _write(self, call: Callable[[Ledger], T]) -> T:
         if self._is_closed:
@@ -105,8 +105,3 @@ class Books:
                 self._disk_us = max(self._time.now_us() - began_us, self._disk_us * 7 // 8)
 
         return self._disk.submit(timed)
-
-
-def grace_left_s(grace_s: float, disk_us: int) -> float:
-    """What is left of the grace after a stop where the disk takes so many microseconds for a call."""
-    return max(0.0, grace_s - CALLS_AFTER_GRACE * disk_us / US_PER_SECOND)

@@ -12,7 +12,6 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict, WrappedLogger
 
-from arena.books import CALLS_AFTER_GRACE, grace_left_s
 from arena.clock import ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
@@ -491,15 +490,6 @@ async def test_results_that_wait_for_a_slow_disk_when_the_grace_is_over_are_play
         hall.bots()
         assert await hall.tournament().run() is TournamentState.FINISHED
         assert play_digests(hall.ledger) == play_digests(await played_straight(hall))
-
-
-@pytest.mark.parametrize(
-    ("disk_ms", "left_s", "in_all_s"), [(0, 3, 3), (5, 2.97, 3), (250, 1.5, 3), (500, 0, 3), (800, 0, 4.8)]
-)
-def test_the_slower_the_disk_the_shorter_the_grace(disk_ms: int, left_s: float, in_all_s: float) -> None:
-    """With the calls allowed for it takes 3 s up to half a second a call, then as long as those calls."""
-    assert grace_left_s(3, disk_ms * 1000) == pytest.approx(left_s)
-    assert left_s + CALLS_AFTER_GRACE * disk_ms / 1000 == pytest.approx(in_all_s)
 
 
 async def test_a_slot_that_failed_as_its_bot_was_withdrawn_is_not_tried_again(hall: Hall) -> None:
