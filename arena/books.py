@@ -20,9 +20,9 @@ CALLS_AFTER_GRACE: Final = 6
 """So many calls of the disk are allowed for after the grace.
 
 They are that which it is in, a withdrawal, what was broken off, the state, and two for closing the
-books. With half a second a call they take the 3 s of the grace, and nothing is left of it; a slower
-disk makes the stop longer than that by six times the rest. What else the arena wants written just
-then, as of bots that dial in or end, comes on top.
+books. With half a second a call they take the 3 s of the grace, so that nothing is left of it; on a
+slower disk the stop takes as long as they do. What else the arena has to write just then comes on
+top: further withdrawals, bots that are first seen, that dial in, or whose process ends.
 """
 
 

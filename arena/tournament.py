@@ -510,8 +510,10 @@ class Tournament:
 
     def _void_slots(self, name: str, why: str) -> asyncio.Task[None]:
         """Have a bot's open slots made void; from here on none of them is started."""
-        running = [(slot.block, slot.session) for slot in self._running.values() if name in slot.seating]
         voided = [slot for slot in self._open if name in slot.seating]
+        # A session that has just failed is among those that run until it is collected, and open already.
+        played = [slot for slot in self._running.values() if name in slot.seating and slot not in voided]
+        running = [(slot.block, slot.session) for slot in played]
         self._open = [slot for slot in self._open if name not in slot.seating]
 
         async def void() -> None:

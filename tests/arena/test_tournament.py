@@ -513,6 +513,24 @@ async def test_a_slot_that_failed_as_its_bot_was_withdrawn_is_not_tried_again(ha
     assert sum(count for _, count in hall.withdrawals) == 8
 
 
+async def test_a_slot_that_has_just_failed_as_its_bot_is_withdrawn_is_void_in_the_ledger_too(
+    hall: Hall,
+) -> None:
+    """Its attempt has just failed, and the coordinator has not looked yet: nobody plays it any more."""
+    bots, withdrawals = hall.bots(), list[asyncio.Task[None]]()
+    for name in ("c", "d"):
+        bots[name].vanish()
+    tournament = hall.tournament(sessions_at_once=1)
+
+    def withdraw_now() -> None:
+        withdrawals.append(asyncio.create_task(tournament.withdraw("c", "on purpose")))
+
+    hall.on_failed = withdraw_now
+    assert await tournament.run() is TournamentState.FINISHED
+    assert hall.states() == {SlotState.VOID: 8}
+    assert hall.withdrawals == [("c", 8)]
+
+
 async def test_a_withdrawal_is_noticed_while_a_bot_is_waited_for(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
