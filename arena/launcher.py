@@ -30,8 +30,11 @@ from arena.text import escape, is_bot_name
 
 SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 
-STOP_LIMIT_S: Final = 2.0
-"""A supervisor is done in well under a second; one that is not by now was itself stopped or is stuck."""
+STOP_LIMIT_S: Final = 0.7
+"""A supervisor is done in half of that; one that is not was itself stopped, or is stuck or far behind.
+
+What is left of the second in which everything has to be gone is for clearing up in its place.
+"""
 MAX_RESTARTS: Final = 3
 """How often a bot is started again in one tournament."""
 TAIL_LINE_COUNT: Final = 10
@@ -228,6 +231,7 @@ class BotProcess:
     async def stop(self) -> ExitReport:
         """End it with all its processes, within a second; the report of its end if that came before."""
         self._supervised.cut()
+        self._supervised.process.send_signal(signal.SIGCONT)  # Its bot may have stopped it.
         try:
             async with asyncio.timeout(STOP_LIMIT_S):
                 return await self.wait()

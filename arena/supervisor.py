@@ -47,6 +47,7 @@ _MARK_ROOM_BYTES: Final = 256
 TASKS_A_PROCESS: Final = 64
 """Threads that one process may reasonably have; the kernel's limit counts threads as processes."""
 
+_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_SET_NO_NEW_PRIVS: Final = 38
@@ -241,6 +242,8 @@ def prepare_process(limits: Limits, *, boxed: bool) -> None:
     # Other processes of the same user, the bot among them, can then neither trace this one nor open its
     # pipes through /proc, which would keep the string from being cut.
     _prctl(_PR_SET_DUMPABLE, 0)
+    # A bot may have stopped us when the arena is killed: then the kernel has us go on, and see that.
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
     if not boxed:
         # No descendant can become another user (by sudo or the like), whom we might not kill. The sandbox
         # does the same inside; where its program needs such rights itself, it needs them before.
@@ -306,10 +309,16 @@ def start_bot(job: Job, output: int) -> subprocess.Popen[bytes]:
             stderr=output,
             pass_fds=kept_open,
             start_new_session=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has no other thread
         )
     finally:
         for descriptor in kept_open:
             os.close(descriptor)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel kill this process, which is to be the bot, when its supervisor is killed."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _memory_file(content: bytes) -> int:

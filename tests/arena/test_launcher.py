@@ -423,17 +423,67 @@ async def test_a_lost_supervisor_leaves_no_bot(bots: Launcher, own_folders: Path
     assert report.sentence == "lost the process that watched over it, and was ended"
 
 
-async def test_a_supervisor_that_stands_still_is_not_waited_for(
-    bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+STOP_IT: Final = "os.kill(os.getppid(), signal.SIGSTOP)\n"
+"""What a bot does that stops its supervisor, as its user may."""
+
+
+def wait_until_stopped(pid: int) -> None:
+    """Return once a process stands still; each look takes its time."""
+    while psutil.Process(pid).status() != psutil.STATUS_STOPPED:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("then", "kind"),
+    [
+        pytest.param(FOR_EVER, ExitKind.STOPPED, id="once"),
+        pytest.param(f"while True: {STOP_IT}", ExitKind.LOST, id="again and again"),
+    ],
+)
+async def test_a_bot_that_stops_its_supervisor_is_ended_in_time(
+    then: str, kind: ExitKind, bots: Launcher, own_folders: Path, tmp_path: Path
 ) -> None:
-    """A bot whose supervisor was itself stopped is ended by the arena when the limit is over."""
-    monkeypatch.setattr(launcher, "STOP_LIMIT_S", 0.01)
+    """A stop takes no longer than a second with all that the bot started, however often it does so."""
     with Witness(tmp_path) as witness:
-        bot = await bots.start(a_start(*witness.script("kept = meet('bot')\n" + FOR_EVER)))
-        await asyncio.to_thread(witness.meet, "bot")
-        os.kill(bot.supervisor_pid, signal.SIGSTOP)
-        assert (await bot.stop()).kind is ExitKind.LOST
+        body = HIDE_IN_MANY_WAYS + "kept.recv(1)\n" + STOP_IT + then
+        bot = await bots.start(a_start(*witness.script(body)))
+        await asyncio.to_thread(witness.meet, *HIDDEN)
+        witness.say("bot")
+        wait_until_stopped(bot.supervisor_pid)
+        async with asyncio.timeout(1):
+            report = await bot.stop()
+        witness.hears_the_end(within_s=0.001)
+    assert report.kind is kind
+
+
+async def test_a_bot_that_kills_its_supervisor_is_ended_in_time(
+    bots: Launcher, own_folders: Path, tmp_path: Path
+) -> None:
+    """Within a second it is gone with all that it started, and that is its end."""
+    with Witness(tmp_path) as witness:
+        body = HIDE_IN_MANY_WAYS + "kept.recv(1)\nos.kill(os.getppid(), signal.SIGKILL)\n" + FOR_EVER
+        bot = await bots.start(a_start(*witness.script(body)))
+        await asyncio.to_thread(witness.meet, *HIDDEN)
+        witness.say("bot")
+        async with asyncio.timeout(1):
+            report = await bot.wait()
+        witness.hears_the_end(within_s=0.001)
+    assert report.kind is ExitKind.LOST
+
+
+def test_a_stopped_supervisor_ends_its_bot_when_the_arena_is_killed(tmp_path: Path) -> None:
+    """A second after the kill -9 a bot that stopped its supervisor is gone with all that it started."""
+    with Witness(tmp_path) as witness:
+        body = HIDE_IN_MANY_WAYS + "kept.recv(1)\n" + STOP_IT + FOR_EVER
+        arena = Arena(tmp_path, witness.script(body), "return")
+        witness.meet(*HIDDEN)
+        witness.say("bot")
+        wait_until_stopped(arena.supervisor_pid)
+        arena.process.kill()
+        arena.process.wait(PATIENCE_S)
         witness.hears_the_end(within_s=1)
+        arena.close()
+    assert list(tmp_path.glob("kratzen-*")) == []
 
 
 async def test_a_supervisor_that_cannot_work_is_our_failure(bots: Launcher, tmp_path: Path) -> None:

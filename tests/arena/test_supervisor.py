@@ -193,6 +193,18 @@ def test_nothing_is_left_of_a_bot_that_exits(supervised: Supervised, witness: Wi
     assert (ended["cause"], ended["code"]) == ("exited", 4)
 
 
+def test_a_bot_that_kills_its_supervisor_ends_itself(tmp_path: Path, witness: Witness) -> None:
+    """Its own process is gone within a second, though neither supervisor nor arena ends it."""
+    supervised = Supervised(tmp_path)
+    supervised.start(
+        witness.script("kept = meet('bot')\nos.kill(os.getppid(), signal.SIGKILL)\nsignal.pause()")
+    )
+    witness.meet("bot")
+    assert supervised.process.wait(PATIENCE_S) == -signal.SIGKILL
+    witness.hears_the_end(within_s=1)
+    supervised.process.communicate()
+
+
 def test_requests_to_leave_do_not_end_a_supervisor(supervised: Supervised, witness: Witness) -> None:
     """A supervisor that gets SIGTERM, SIGINT or SIGHUP still watches its bot to the end."""
     supervised.start(witness.script("meet('bot').recv(1)\nsys.exit(7)"))
