@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.arena.served import ENDS_IN_PLAY
+from tests.arena.test_sandbox import needs_bwrap
 from tests.cli.calling import kratzen
 
 TOURNAMENT = """
@@ -30,6 +31,18 @@ deals = 3
 [clock]
 move_ms = 20_000 # However busy the machine is, no bot is late, and none plays otherwise for fear of that.
 """
+
+BOXED = """
+import os
+from pathlib import Path
+from kratzen.sdk import run
+from sample_bots.random_bot import RandomBot
+
+assert os.environ["KRATZEN_ADDRESS"].startswith("unix:"), "it has another way than the socket"
+assert not Path(__file__).with_name("t.toml").exists(), "it is in no box: it sees the tournament's file"
+run(RandomBot())
+"""
+"""A bot that plays in the box alone."""
 
 KRATZEN = Path(sys.executable).with_name("kratzen")
 
@@ -174,3 +187,16 @@ def test_a_bot_that_is_given_up_is_told_of_with_its_last_words(tmp_path: Path) -
         assert line in done.stderr.splitlines()
     logged = [json.loads(line) for line in (tmp_path / "run" / "arena.log").read_text().splitlines()]
     assert [entry["bot"] for entry in logged if entry["event"] == "bot given up"] == ["ends"]
+
+
+@needs_bwrap
+def test_a_bot_in_a_box_plays_to_the_end(tmp_path: Path) -> None:
+    """Beside bots without a box it plays every session through the Unix socket, and nobody is at fault."""
+    (tmp_path / "boxed.py").write_text(BOXED)
+    boxed = '[[bots]]\nname = "boxed"\ncommand = "python boxed.py"\nsandbox = "bwrap"\n'
+    (tmp_path / "t.toml").write_text(TOURNAMENT + bots("random", "cautious", "counting") + boxed)
+    done = process("run", tmp_path / "t.toml", "--out", tmp_path / "run", "--strict", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["bot"]: row for row in json.loads(done.stdout)["leaderboard"]}
+    assert rows["boxed"]["sessions"] == 8
+    assert json.loads(done.stdout)["remarks"] == []
