@@ -128,9 +128,16 @@ def end(process: "subprocess.Popen[str]") -> None:
 
 
 class RawStream:
-    """A stream of a bot that has said Hello and says no more."""
+    """A stream of a bot that has said Hello and says no more.
+
+    Attributes:
+        goodbyes: what it heard of this kind, once its `end` was heard.
+        details: the message of the status that it ended with, then.
+    """
 
     def __init__(self, address: str, token: str, *, says_hello: bool = True, max_sessions: int = 1) -> None:
+        self.goodbyes: list[bot_pb2.Goodbye] = []
+        self.details = ""
         self._says_hello = says_hello
         self._max_sessions = max_sessions
         # A connection each, as bots of different people have.
@@ -162,8 +169,13 @@ class RawStream:
     def end(self) -> grpc.StatusCode:
         """Hear it out; the status it ends with."""
         with pytest.raises(grpc.RpcError):
-            list(self._call)
+            self._hear_goodbyes()
         self._over.set()
-        code = self._call.code()
+        code, self.details = self._call.code(), self._call.details()
         self._channel.close()
         return code
+
+    def _hear_goodbyes(self) -> None:
+        for said in self._call:
+            if said.HasField("goodbye"):
+                self.goodbyes.append(said.goodbye)

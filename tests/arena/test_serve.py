@@ -23,6 +23,7 @@ from arena.cli.main import COMMANDS, TRACE_SWITCH, exit_code
 from arena.ledger import TournamentState
 from arena.results import AttemptEnd
 from arena.store import Registry, StoreReader
+from kratzen.v1 import bot_pb2
 from tests.arena.served import KRATZEN, LIMIT_S, RawStream, Served, end, environment, served
 from tests.figures import Figure
 
@@ -421,15 +422,24 @@ def stop_with_a_crowd(folder: Path, number: signal.Signals, stream_count: int) -
         began_s = monotonic()
         code, said = arena.stop(number)
         taken_s = monotonic() - began_s
-        assert (code, "Traceback" in said) == (0, False)
+        assert (code, "Traceback" in said) == (0, False), said
         for stream in streams:
-            assert stream.end() is grpc.StatusCode.UNAVAILABLE
+            assert_told_to_come_back(stream)
         for watcher in watchers:
             with pytest.raises(AdminError, match="the arena stops"):
                 list(watcher)
     with StoreReader.open(folder / "data" / "tournaments" / its_id) as store:
         assert [attempt.ending for attempt in store.attempts()] == [AttemptEnd.OPERATOR_STOP] * 40
     return taken_s
+
+
+def assert_told_to_come_back(stream: RawStream) -> None:
+    """The bot heard Goodbye, as the last of everything, with the reason; the status says it too."""
+    detail = "the arena stops: come back when it is there again"
+    assert stream.end() is grpc.StatusCode.UNAVAILABLE
+    reason = bot_pb2.GOODBYE_REASON_STOPPING
+    assert stream.goodbyes == [bot_pb2.Goodbye(reason=reason, come_back=True, detail=detail)]
+    assert stream.details == detail
 
 
 def test_a_check_does_not_hold_it_up(tmp_path: Path) -> None:
@@ -444,7 +454,7 @@ def test_a_check_does_not_hold_it_up(tmp_path: Path) -> None:
         assert (code, "Traceback" in said, took_s < 5) == (0, False, True), took_s
         with pytest.raises(AdminError, match="the arena stops, which ends the check"):
             next(check)
-        assert stream.end() is grpc.StatusCode.UNAVAILABLE
+        assert_told_to_come_back(stream)
 
 
 def _until_there(client: AdminClient, name: str) -> None:
