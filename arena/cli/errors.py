@@ -5,6 +5,7 @@ from typing import Final
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_BOT_FAULTS: Final = 3
+EXIT_HUNG_UP: Final = 129
 EXIT_INTERRUPTED: Final = 130
 EXIT_TERMINATED: Final = 143
 

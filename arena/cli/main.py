@@ -17,9 +17,16 @@ from typing import Final, NoReturn
 import click
 from click.exceptions import NoSuchCommand
 
-from arena.cli.early import EndedAtOnce
-from arena.cli.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_USAGE, CommandFailed
-from arena.cli.output import drop_stdout, open_closed_streams, write_plainly_where_needed
+from arena.cli.early import HANG_UP, EndedAtOnce, ending_signals
+from arena.cli.errors import (
+    EXIT_FAILED,
+    EXIT_HUNG_UP,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    CommandFailed,
+)
+from arena.cli.output import drop_live_streams, drop_stdout, open_closed_streams, write_plainly_where_needed
 from arena.text import escape
 
 # gRPC hooks into forks unless told otherwise before its import; the arena starts bots.
@@ -112,19 +119,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     open_closed_streams()
     write_plainly_where_needed()
     # Until a command has its own way to stop: as for Ctrl-C, everything that is open is closed.
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in ending_signals():
+        if number != signal.SIGINT:
+            signal.signal(number, _terminate)
     code = exit_code(arguments)
-    if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+    if code in (EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED):
         _leave_at_once(code)
     sys.exit(code)
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
+    """SIGTERM came, or the terminal was closed."""
+
+    def __init__(self, *, hung_up: bool) -> None:
+        super().__init__()
+        self.outcome = ("hung up", EXIT_HUNG_UP) if hung_up else ("terminated", EXIT_TERMINATED)
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
-    raise _Terminated
+    del frame
+    if number == HANG_UP:
+        signal.signal(number, signal.SIG_IGN)  # A second one must not disturb the end.
+        drop_live_streams()
+    raise _Terminated(hung_up=number == HANG_UP)
 
 
 def _leave_at_once(code: int) -> NoReturn:
@@ -170,7 +187,7 @@ def _told(error: BaseException) -> tuple[str, int]:
             where = "" if error.filename is None else f"{error.filename}: "
             return f"{where}{error.strerror or error}", EXIT_FAILED
         # click makes an error of its own out of what a signal raised.
-        case BaseException(__cause__=_Terminated()) | _Terminated():
-            return "terminated", EXIT_TERMINATED
+        case BaseException(__cause__=_Terminated() as ended) | (_Terminated() as ended):
+            return ended.outcome
         case _:
             return "interrupted", EXIT_INTERRUPTED

@@ -7,10 +7,11 @@ import codecs
 import io
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -61,13 +62,33 @@ def write_plainly_where_needed() -> None:
 
 def drop_stdout() -> None:
     """Write to nowhere from here on, so that what is still in the buffer can fail no more."""
+    out = _descriptor(sys.stdout)
+    if out is not None:
+        _drop(out)
+
+
+def drop_live_streams() -> None:
+    """Write to nowhere what would go to a terminal or a pipe: with the terminal its readers are gone.
+
+    A file still gets what is to come.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        descriptor = _descriptor(stream)
+        if descriptor is not None and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            _drop(descriptor)
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """Its number, None when there is none, it is no file, or it is closed."""
     try:
-        out = sys.stdout.fileno()
+        return stream.fileno()
     except (AttributeError, OSError, ValueError):
-        # There is none, it is no file, or it is closed.
-        return
+        return None
+
+
+def _drop(descriptor: int) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, out)
+    os.dup2(null, descriptor)
     os.close(null)
 
 

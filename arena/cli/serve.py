@@ -78,7 +78,9 @@ def serve(
     config: Path | None,
     new_admin_token: bool,
 ) -> int:
-    """Run an arena until Ctrl-C or SIGTERM. It prints its admin token once, at its first start.
+    """Run an arena until Ctrl-C, SIGTERM or the end of its terminal (nohup keeps it from that).
+
+    It prints its admin token once, at its first start.
 
     Everything may be said in kratzen.toml, too; options come before variables, and these before
     the file.

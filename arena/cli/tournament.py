@@ -83,7 +83,7 @@ def start(tournament_id: str, address: str, ca: Path | None, *, follow: bool) ->
 @_id
 @remote_options
 def stop(tournament_id: str, address: str, ca: Path | None) -> None:
-    """Stop the tournament ID: sessions in flight get 3 s, the rest is played after the next start."""
+    """Stop the tournament ID: sessions in flight get up to 3 s, the rest is played after the next start."""
     with linked(address, ca) as arena:
         status = arena.stop_tournament(tournament_id)
     _say(status)

@@ -12,7 +12,12 @@ from tests.arena.served import KRATZEN, LIMIT_S, environment
 
 @pytest.mark.parametrize(
     ("number", "code", "sentence"),
-    [(signal.SIGINT, 130, "kratzen: interrupted\n"), (signal.SIGTERM, 143, "kratzen: terminated\n")],
+    [
+        (signal.SIGINT, 130, "kratzen: interrupted\n"),
+        (signal.SIGTERM, 143, "kratzen: terminated\n"),
+        # Nobody is left to be told.
+        (signal.SIGHUP, 129, ""),
+    ],
 )
 @pytest.mark.parametrize("words", [["run"], ["serve", "--config"]], ids=["run", "serve"])
 def test_a_signal_during_the_start(

@@ -54,9 +54,18 @@ def test_a_wrong_token_leaves_json_what_it_is() -> None:
     assert document["stderr"][0].startswith("wrong_token: ")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_the_check_and_its_bot(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """With the signal's exit code, one word, and no process left."""
+@pytest.mark.parametrize(
+    ("number", "code", "told"),
+    [
+        (signal.SIGINT, 130, "kratzen: interrupted\n"),
+        (signal.SIGTERM, 143, "kratzen: interrupted\n"),
+        (signal.SIGHUP, 129, ""),
+    ],
+)
+def test_a_signal_ends_the_check_and_its_bot(
+    tmp_path: Path, number: signal.Signals, code: int, told: str
+) -> None:
+    """With the signal's exit code, one word where somebody is left to be told, and no process left."""
     (tmp_path / "waits.py").write_text(WAITS)
     os.mkfifo(tmp_path / "pipe")
     process = subprocess.Popen(
@@ -70,12 +79,14 @@ def test_a_signal_ends_the_check_and_its_bot(tmp_path: Path, number: signal.Sign
     bot = int((tmp_path / "pipe").read_text())
     process.send_signal(number)
     out, said = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, out, said) == (code, "", "kratzen: interrupted\n")
+    assert (process.returncode, out, said) == (code, "", told)
     with pytest.raises(ProcessLookupError):
         os.kill(bot, 0)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_while_the_command_is_loaded_just_ends_it(number: signal.Signals, code: int) -> None:
     """No traceback of whatever was being imported; outside of that, signals are what they were."""
     program = (
