@@ -40,12 +40,14 @@ class RunOptions:
         tournament_folder: that of the tournament file, beside which bots' files lie.
         address: where the arena listens.
         resume_command: what goes on with the run once it was stopped.
+        resume_note: what is to be known about that, or empty.
     """
 
     folder: Path
     tournament_folder: Path
     address: str
     resume_command: str
+    resume_note: str
 
 
 @dataclass(slots=True)
@@ -116,7 +118,8 @@ class EmbeddedRun:
 
     def _stop(self, signal: str) -> None:
         self._outcome.signal = signal
-        say_stopping(f"go on later with: {escape(self._options.resume_command)}")
+        how_to_go_on = f"go on later with: {escape(self._options.resume_command)}"
+        say_stopping("\n".join(filter(None, [how_to_go_on, self._options.resume_note])))
         if self._hosted is not None:
             self._hosted.stop()
 

@@ -73,12 +73,13 @@ def run(
     check_address(address, has_tls=False, insecure=insecure)
     folder, store = _open(tournament, out, resume=resume)
     with store:
-        resume_command = _resume_command(context, folder)
+        resume_command, resume_note = _resume_command(context, folder), _resume_note(tournament)
         options = RunOptions(
             folder=folder,
             tournament_folder=file.absolute().parent,
             address=address,
             resume_command=resume_command,
+            resume_note=resume_note,
         )
         outcome = asyncio.run(EmbeddedRun(store, options).play())
         remarks = [*outcome.remarks, *_faults(store.results())]
@@ -90,7 +91,7 @@ def run(
         counts = store.slot_counts()
         has_faults = strict and _has_faults(store)
     _say_remarks(remarks, outcome.last_words)
-    _sum_up(counts, folder, resume_command)
+    _sum_up(counts, folder, resume_command, resume_note)
     if outcome.failure is not None:
         raise CommandFailed(outcome.failure, EXIT_FAILED)
     if outcome.signal is not None:
@@ -177,7 +178,7 @@ def _say_remarks(remarks: Iterable[str], last_words: Mapping[str, tuple[str, ...
         click.echo("\n  ".join([f"the last that bot {bot} printed:", *(lines or ["(nothing)"])]), err=True)
 
 
-def _sum_up(counts: SlotCounts, folder: Path, resume_command: str) -> None:
+def _sum_up(counts: SlotCounts, folder: Path, resume_command: str, resume_note: str) -> None:
     """Say what is left to say on stderr, the run's folder last."""
     if counts.void:
         click.echo(
@@ -193,8 +194,20 @@ def _sum_up(counts: SlotCounts, folder: Path, resume_command: str) -> None:
         err=True,
     )
     if counts.open:
+        if resume_note:
+            click.echo(resume_note, err=True)
         click.echo(f"{counted(counts.open, 'session')} left; go on with: {resume_command}", err=True)
     click.echo(str(folder), err=True)
+
+
+def _resume_note(tournament: TournamentFile) -> str:
+    """What those need to know whose bots dial in; empty when there are none."""
+    if all(bot.command is not None for bot in tournament.bots):
+        return ""
+    return (
+        "a run that is gone on with gives bots that dial in new tokens, and another port unless --address "
+        "names one"
+    )
 
 
 def _resume_command(context: click.Context, folder: Path) -> str:

@@ -108,7 +108,7 @@ def test_a_hang_up_with_nobody_to_read_ends_a_run_in_order(file: Path, tmp_path:
 
 
 def test_what_was_sent_to_a_file_is_whole_after_a_hang_up(file: Path, tmp_path: Path) -> None:
-    """How to go on, the table, and the folder as the last line stand in it."""
+    """How to go on, with new tokens for the bots, at once and in the end, and the folder as the last line."""
     with (tmp_path / "told").open("w+b") as told:
         process = subprocess.Popen(
             [KRATZEN, "run", file, "--out", tmp_path / "run"], stdout=told, stderr=told, env=environment()
@@ -119,6 +119,7 @@ def test_what_was_sent_to_a_file_is_whole_after_a_hang_up(file: Path, tmp_path: 
         assert process.wait(STOP_S) == 129
     text = (tmp_path / "told").read_text()
     assert "once more to stop at once; go on later with: kratzen run " in text
+    assert text.count("gives bots that dial in new tokens, and another port unless --address") == 2
     assert text.splitlines()[-1] == str(tmp_path / "run")
 
 

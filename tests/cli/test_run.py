@@ -220,6 +220,23 @@ def test_what_an_interrupted_run_says_goes_on_with_it(
     assert "left" not in done.err
 
 
+@pytest.mark.parametrize("dials_in", [True, False])
+def test_what_bots_that_dial_in_need_anew_is_told_with_the_way_to_go_on(
+    dials_in: bool, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their tokens, and the port; nothing of it where there are no such bots."""
+    if dials_in:
+        file.write_text(HEAD + bots(*NAMES[1:]) + f'[[bots]]\nname = "{NAMES[0]}"\n')
+    stopped = run_at_once(
+        monkeypatch, file, "--out", tmp_path / "run", sessions=3, outcome=Outcome(signal="SIGINT")
+    )
+    note = (
+        "a run that is gone on with gives bots that dial in new tokens, and another port unless --address "
+        "names one"
+    )
+    assert (note in stopped.err.splitlines()) is dials_in
+
+
 def test_a_run_that_was_interrupted_with_nothing_left_says_nothing_of_going_on(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
