@@ -35,6 +35,8 @@ STOP_LIMIT_S: Final = 0.7
 
 What is left of the second in which everything has to be gone is for clearing up in its place.
 """
+START_LIMIT_S: Final = 30.0
+"""A supervisor says in a fraction of a second whether its bot started, unless that stopped it before."""
 MAX_RESTARTS: Final = 3
 """How often a bot is started again in one tournament."""
 TAIL_LINE_COUNT: Final = 10
@@ -246,10 +248,14 @@ class BotProcess:
             LaunchError: the supervisor could not do its work.
         """
         try:
-            first = await asyncio.shield(self._first)
+            async with asyncio.timeout(START_LIMIT_S):
+                first = await asyncio.shield(self._first)
         except asyncio.CancelledError:
             self._supervised.cut()
             raise
+        except TimeoutError:
+            await self.stop()
+            first = _Failed(why=f"it did not say within {START_LIMIT_S:g} s whether the bot started")
         if first is None or isinstance(first, _Failed):
             await self.wait()
             why = "it ended without a word" if first is None else first.why

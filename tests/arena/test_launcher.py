@@ -516,6 +516,20 @@ async def test_a_supervisor_that_never_speaks_is_our_failure(
         await bots.start(a_start("true"))
 
 
+async def test_a_supervisor_that_says_nothing_for_too_long_is_our_failure(
+    bots: Launcher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A bot that stops its supervisor before that could speak does not hold the arena up for ever."""
+    (tmp_path / "stopped.py").write_text(
+        "import os, signal\nwhile True: os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    monkeypatch.setattr(launcher, "SUPERVISOR", tmp_path / "stopped.py")
+    monkeypatch.setattr(launcher, "START_LIMIT_S", 0.1)
+    with pytest.raises(LaunchError, match=r"could not do its work: it did not say within 0\.1 s whether"):
+        await bots.start(a_start("true"))
+    assert psutil.Process().children(recursive=True) == []
+
+
 async def test_a_garbled_report_does_not_stop_the_arena(
     bots: Launcher, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
