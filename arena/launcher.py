@@ -30,10 +30,10 @@ from arena.text import escape, is_bot_name
 
 SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 
-STOP_LIMIT_S: Final = 0.7
-"""A supervisor is done in half of that; one that is not was itself stopped, or is stuck or far behind.
+STOP_LIMIT_S: Final = 0.5
+"""A supervisor is done soon after its grace; one that is not was itself stopped, or is stuck or far behind.
 
-What is left of the second in which everything has to be gone is for clearing up in its place.
+The other half of the second in which everything has to be gone is for clearing up in its place.
 """
 START_LIMIT_S: Final = 30.0
 """A supervisor says in a fraction of a second whether its bot started, unless that stopped it before."""
