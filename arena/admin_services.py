@@ -6,7 +6,6 @@ A method that tells much writes by itself, since every message has a time limit;
 as well as one that yields, but the generated types do not know it (`override`).
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
@@ -15,9 +14,11 @@ import grpc
 import grpc.aio
 
 from arena.auth import refuse
+from arena.clock import US_PER_MS, Patience
 from arena.config import TournamentFile, parse_tournament, read_tournament
 from arena.door import Door
 from arena.hall import Hall
+from arena.lag import limited
 from arena.refusals import Refusal, RefusedError
 from arena.sections import ConfigError
 from arena.server import caller_may_leave, end_call
@@ -56,11 +57,14 @@ _ListRequest: TypeAlias = (
 class _Desk:
     """What all services do before and after: tell looking from changing, and turn errors into statuses."""
 
-    def __init__(self, hall: Hall, door: Door, unread_ms: int, *, is_token_needed: bool) -> None:
+    def __init__(
+        self, hall: Hall, door: Door, patience: Patience, unread_ms: int, *, is_token_needed: bool
+    ) -> None:
         self.hall = hall
         self.is_token_needed = is_token_needed
         """Where the admin token is not needed, everybody may look."""
         self._door = door
+        self._patience = patience
         self._unread_ms = unread_ms
 
     async def look(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
@@ -104,7 +108,7 @@ class _Desk:
 
     async def _send(self, context: _Context, message: object) -> None:
         try:
-            async with asyncio.timeout(self._unread_ms / 1000):
+            async with limited(self._patience, self._unread_ms * US_PER_MS):
                 await context.write(message)
         except TimeoutError:
             raise RefusedError(
@@ -285,10 +289,16 @@ class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
 
 
 def register(
-    server: grpc.aio.Server, hall: Hall, door: Door, *, unread_ms: int, is_token_needed: bool
+    server: grpc.aio.Server,
+    hall: Hall,
+    door: Door,
+    *,
+    patience: Patience,
+    unread_ms: int,
+    is_token_needed: bool,
 ) -> None:
     """Have a server serve all of them, `SERVICE_NAMES`; who reads nothing for `unread_ms` is dropped."""
-    desk = _Desk(hall, door, unread_ms, is_token_needed=is_token_needed)
+    desk = _Desk(hall, door, patience, unread_ms, is_token_needed=is_token_needed)
     admin_pb2_grpc.add_RegistryServiceServicer_to_server(RegistryService(desk), server)
     admin_pb2_grpc.add_TournamentServiceServicer_to_server(TournamentService(desk), server)
     admin_pb2_grpc.add_LeaderboardServiceServicer_to_server(LeaderboardService(desk), server)

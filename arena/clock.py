@@ -5,9 +5,10 @@ asks for the present; every test that needs a time-out hands in a `ManualTime`.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 MS_PER_SECOND: Final = 1000
 US_PER_MS: Final = 1000
@@ -89,6 +90,29 @@ class ManualTime:
         if by_us < 0:
             raise ValueError("time does not go back")
         self._now_us += by_us
+
+
+Spared: TypeAlias = Callable[[int, int], int]
+"""How much of the time from one moment to another, in microseconds, is held against nobody."""
+
+
+def nothing_spared(since_us: int, at_us: int) -> int:
+    """What is spared where the arena is never late."""
+    del since_us, at_us
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long others are waited for: by the arena's clock, less what the arena was late by itself."""
+
+    time: Time
+    spared_us: Spared = nothing_spared
+
+    def left_us(self, limit_us: int, since_us: int) -> int:
+        """What is left of a limit that runs since a moment; 0 or less: it is over."""
+        now_us = self.time.now_us()
+        return limit_us - (now_us - since_us) + self.spared_us(since_us, now_us)
 
 
 class SeatClock:

@@ -3,15 +3,17 @@
 A heartbeat that is due at fixed times: when it comes late, whatever waited in between was
 late as well. What a crowded machine does to the threads of the transport it cannot see; for
 that it is told how long the loop's own thread had to wait for a processor. `Heartbeat` is
-the arithmetic, handed its times; `beat_forever` the task.
+the arithmetic, handed its times; `beat_forever` the task. `Alarm` and `limited` are how
+anything waits for others without holding a pause against them.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
-from arena.clock import US_PER_SECOND, Time
+from arena.clock import US_PER_SECOND, Patience, Time
 
 BEAT_US: Final = 10_000
 
@@ -107,6 +109,15 @@ class Heartbeat:
                 break
         return min(latest_us - first_us, MOST_DOUBT_US)
 
+    def spared_us(self, since_us: int, at_us: int) -> int:
+        """By how much a limit from `since_us` on is longer at `at_us`, since the arena was late meanwhile.
+
+        A pause is noticed by the first beat that does not come, and may have begun a whole beat before: a
+        limit that ran out in between was not seen to run out.
+        """
+        lag_us = self.lag_us(since_us, at_us)
+        return lag_us + BEAT_US if lag_us >= PAUSE_US else lag_us
+
 
 def _overlap_us(begin_us: int, end_us: int, since_us: int, at_us: int) -> int:
     return max(0, min(end_us, at_us) - max(begin_us, since_us))
@@ -117,3 +128,46 @@ async def beat_forever(heartbeat: Heartbeat, time: Time, waited_us: Callable[[],
     while True:
         await asyncio.sleep(BEAT_US / US_PER_SECOND)
         heartbeat.beat(time.now_us(), waited_us())
+
+
+class Alarm:
+    """Rings once a limit is over, for which what the arena itself was late by does not count."""
+
+    def __init__(
+        self, patience: Patience, limit_us: int, ring: Callable[[], None], *, since_us: int | None = None
+    ) -> None:
+        """Set it, from `since_us` on or from now; it rings at once when the limit is over already."""
+        self._patience = patience
+        self._limit_us = limit_us
+        self._ring = ring
+        self._since_us = patience.time.now_us() if since_us is None else since_us
+        self._next_look: asyncio.TimerHandle | None = None
+        self._look()
+
+    def cancel(self) -> None:
+        """Have it not ring any more."""
+        if self._next_look is not None:
+            self._next_look.cancel()
+
+    def _look(self) -> None:
+        left_us = self._patience.left_us(self._limit_us, self._since_us)
+        if left_us > 0:
+            loop = asyncio.get_running_loop()
+            self._next_look = loop.call_later(left_us / US_PER_SECOND, self._look)
+        else:
+            self._ring()
+
+
+@asynccontextmanager
+async def limited(patience: Patience, limit_us: int, *, since_us: int | None = None) -> AsyncIterator[None]:
+    """Run the block for so long at the most, from `since_us` on or from now, as an `Alarm` counts.
+
+    Raises:
+        TimeoutError: the limit was over before the block was.
+    """
+    async with asyncio.timeout(None) as timeout:
+        alarm = Alarm(patience, limit_us, lambda: timeout.reschedule(0), since_us=since_us)
+        try:
+            yield
+        finally:
+            alarm.cancel()

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import TypeAlias, assert_never
 
-from arena.clock import Time
+from arena.clock import US_PER_SECOND, Patience, Spared, Time, nothing_spared
+from arena.lag import limited
 from arena.link import (
     Answered,
     Down,
@@ -345,11 +346,21 @@ class Lobby:
 
     Attributes:
         limits: of every bot.
+        patience: how long bots are waited for.
         on_joined: called with the name and the Hello of every bot that comes.
     """
 
-    def __init__(self, time: Time, *, arena_version: str, limits: LinkLimits | None = None) -> None:
+    def __init__(
+        self,
+        time: Time,
+        *,
+        arena_version: str,
+        limits: LinkLimits | None = None,
+        spared_us: Spared = nothing_spared,
+    ) -> None:
+        """Begin without bots; `spared_us` is what the arena was late by, for which no bot pays."""
         self._time = time
+        self.patience = Patience(time, spared_us)
         self._arena_version = arena_version
         self.limits = LinkLimits() if limits is None else limits
         self.on_joined: Callable[[str, Hello], None] = _nobody_asks
@@ -384,11 +395,17 @@ class Lobby:
             for wait in waits:
                 wait.cancel()
 
-    async def wait_for(self, names: Iterable[str], timeout_s: float) -> tuple[str, ...]:
-        """Wait until all these bots are there or gone, at most `timeout_s` seconds; the absent ones."""
+    async def wait_for(
+        self, names: Iterable[str], timeout_s: float, *, since_us: int | None = None
+    ) -> tuple[str, ...]:
+        """Wait until all these bots are there or gone; the absent ones.
+
+        It takes at most `timeout_s` seconds, from `since_us` on or from now, and longer by what the arena is
+        late by itself.
+        """
         members = [self.member(name) for name in names]
         with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
+            async with limited(self.patience, round(timeout_s * US_PER_SECOND), since_us=since_us):
                 # One that was there may be away again by the time the last one comes.
                 while away := [member for member in members if not member.there.is_set()]:
                     await away[0].there.wait()

@@ -7,6 +7,7 @@ offer together, and waiting for many of them takes no longer than for one. Time 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from arena.clock import Spared
 from arena.ledger import SlotEntry
 
 
@@ -34,9 +35,15 @@ class Offer:
 class Offers:
     """The slots that lack bots which were never there."""
 
-    def __init__(self, join_us: int) -> None:
-        """`join_us` is the join limit: microseconds to be there, from the offer on."""
+    def __init__(self, join_us: int, spared_us: Spared) -> None:
+        """Begin without an offer.
+
+        Args:
+            join_us: the join limit, microseconds to be there from the offer on.
+            spared_us: by how much it is longer, since the arena was late meanwhile.
+        """
         self._join_us = join_us
+        self._spared_us = spared_us
         self._offers: dict[SlotEntry, Offer] = {}
 
     def renew(self, slots: Iterable[SlotEntry], unseen: Collection[str], now: Moment) -> None:
@@ -81,4 +88,5 @@ class Offers:
         return min([us for us in left if us > 0], default=None)
 
     def _left_us(self, offer: Offer, now_us: int) -> int:
-        return offer.since.at_us + self._join_us - now_us
+        since_us = offer.since.at_us
+        return self._join_us - (now_us - since_us) + self._spared_us(since_us, now_us)

@@ -19,7 +19,8 @@ from grpc_reflection.v1alpha import reflection
 
 from arena import wire
 from arena.auth import Porter, TokenRing, authorization_of, refuse
-from arena.clock import MS_PER_SECOND
+from arena.clock import US_PER_MS
+from arena.lag import Alarm, limited
 from arena.link import CloseStatus, Stream
 from arena.lobby import Lobby, Member
 
@@ -229,10 +230,8 @@ class BotServer:
         reader = asyncio.create_task(self._read(member, stream, requests))
         # The writer looks up when the bot has closed its side, so that the call can end.
         reader.add_done_callback(lambda _: wake.set())
-        loop = asyncio.get_running_loop()
-        hello_limit = loop.call_later(
-            self._lobby.limits.hello_ms / MS_PER_SECOND, member.hello_expired, stream
-        )
+        hello_us = self._lobby.limits.hello_ms * US_PER_MS
+        hello_limit = Alarm(self._lobby.patience, hello_us, lambda: member.hello_expired(stream))
         try:
             await self._write(member, stream, wake, reader, context)
         finally:
@@ -274,7 +273,7 @@ class BotServer:
                 wake.clear()
                 continue
             try:
-                async with asyncio.timeout(unread_ms / MS_PER_SECOND):
+                async with limited(self._lobby.patience, unread_ms * US_PER_MS):
                     await context.write(wire.encode(batch))
             except TimeoutError:
                 member.stalled(stream, f"nothing was read for {unread_ms} ms: read while you think")

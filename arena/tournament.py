@@ -136,7 +136,7 @@ class Tournament:
         self._watcher = watcher
         self._stop_grace_s = stop_grace_s
         self._open: list[SlotEntry] = []
-        self._offers = Offers(terms.clock.join_ms * US_PER_MS)
+        self._offers = Offers(terms.clock.join_ms * US_PER_MS, clockwork.heartbeat.spared_us)
         """Those of the open slots that lack bots which were never there."""
         self._names: frozenset[str] = frozenset()
         """Who was to play when the run began."""
@@ -410,9 +410,8 @@ class Tournament:
 
         A bot that was never there is not waited for: it had its time before the slot was started.
         """
-        left_us = self._terms.clock.join_ms * US_PER_MS - (self._clockwork.time.now_us() - offered_us)
         seen = [name for name in slot.seating if self._lobby.member(name).hello is not None]
-        await self._lobby.wait_for(seen, max(0, left_us) / US_PER_SECOND)
+        await self._lobby.wait_for(seen, self._terms.clock.join_ms / 1000, since_us=offered_us)
         return tuple([name for name in slot.seating if not self._lobby.member(name).is_there])
 
     async def _sit_down(self, slot: SlotEntry, started_at: str) -> tuple[SessionRunner, Referee]:

@@ -71,8 +71,8 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
     """
     time = SystemTime()
     heartbeat = Heartbeat(time.now_us(), thread_waited_us())
-    lobby, tokens = Lobby(time, arena_version=version("kratzen"), limits=site.link), TokenRing()
-    porter = Porter(Door(site.door), time)
+    lobby = Lobby(time, arena_version=version("kratzen"), limits=site.link, spared_us=heartbeat.spared_us)
+    tokens, porter = TokenRing(), Porter(Door(site.door), time)
     async with AsyncExitStack() as stack:
         beat = asyncio.create_task(beat_forever(heartbeat, time, thread_waited_us))
         stack.callback(beat.cancel)
@@ -99,6 +99,7 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
                     its_server,
                     hall,
                     porter.door,
+                    patience=lobby.patience,
                     unread_ms=site.link.unread_ms,
                     is_token_needed=admin.is_needed,
                 ),

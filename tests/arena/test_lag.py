@@ -113,3 +113,16 @@ def test_doubt_has_a_limit() -> None:
     heartbeat = Heartbeat(0)
     heartbeat.beat(BEAT_US, 10 * MOST_DOUBT_US)
     assert heartbeat.doubt_us(0) == MOST_DOUBT_US
+
+
+def test_a_pause_makes_a_limit_longer_by_what_nobody_saw_of_it_too() -> None:
+    """It may have begun a beat before one was missed: who is waited for gets that beat."""
+    heartbeat = late_by(LONG_US)
+    now_us = BEAT_US + LONG_US
+    assert heartbeat.spared_us(0, now_us) == LONG_US + BEAT_US
+    assert heartbeat.spared_us(now_us, now_us + 5) == 0
+
+
+def test_a_short_lag_makes_a_limit_longer_by_no_more_than_itself() -> None:
+    """An arena that is busy does not wait a beat more for everybody."""
+    assert late_by(SHORT_US).spared_us(0, BEAT_US + SHORT_US + 1) == SHORT_US

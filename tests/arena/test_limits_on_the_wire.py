@@ -14,6 +14,7 @@ from arena.auth import AdminPass, new_token, token_hash
 from arena.cli.building import OpenArena, Site, open_arena
 from arena.config import parse_tournament
 from arena.door import DoorLimits
+from arena.lag import Heartbeat
 from arena.link import LinkLimits
 from arena.store import Registry
 from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
@@ -151,6 +152,24 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.hall.TABLE_INTERVAL_S", 0)
 
 
+STOOD_STILL_US: Final = 400_000
+LIMIT_MS: Final = 200
+
+
+@pytest.fixture
+def waited_us(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How long the arena waited whenever it looked, if it stood still for the first `STOOD_STILL_US`."""
+    waited_us: list[int] = []
+
+    def spared_us(heartbeat: Heartbeat, since_us: int, at_us: int) -> int:
+        del heartbeat
+        waited_us.append(at_us - since_us)
+        return min(at_us - since_us, STOOD_STILL_US)
+
+    monkeypatch.setattr(Heartbeat, "spared_us", spared_us)
+    return waited_us
+
+
 # ------------------------------------------------------------------ those who watch
 
 
@@ -167,6 +186,21 @@ async def test_who_watches_a_tournament_and_reads_nothing_is_dropped(tmp_path: P
         reader.cancel()
         code, said = await end_of(unread)
         assert (code, said) == (grpc.StatusCode.RESOURCE_EXHAUSTED, NOTHING_READ)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_who_watches_is_not_dropped_for_what_the_arena_was_late_by(
+    tmp_path: Path, waited_us: list[int]
+) -> None:
+    """The time in which something must be read is longer by that."""
+    link, door = LinkLimits(unread_ms=LIMIT_MS), DoorLimits(max_watchers=1)
+    async with arena_at(tmp_path, link=link, door=door) as arena:
+        its_id, _ = await arena.play(LONG)
+        unread = await arena.watch(its_id)
+        (await let_in(lambda: arena.watch(its_id), PATIENCE_S)).cancel()
+        code, said = await end_of(unread)
+        assert (code, said) == (grpc.StatusCode.RESOURCE_EXHAUSTED, NOTHING_READ)
+        assert max(waited_us) >= STOOD_STILL_US + LIMIT_MS * 1000
 
 
 @pytest.mark.usefixtures("hurried")
@@ -198,6 +232,20 @@ async def test_watchers_are_bounded(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------ those who play
+
+
+async def test_the_time_for_hello_is_longer_by_what_the_arena_was_late_by(
+    tmp_path: Path, waited_us: list[int]
+) -> None:
+    """A bot that says nothing is dropped when it has had all of its time."""
+    async with arena_at(tmp_path, link=LinkLimits(hello_ms=LIMIT_MS)) as arena:
+        token = await arena.hall.add_bot("alice")
+        code, said = await end_of(await arena.bot(token))
+        assert (code, said) == (
+            grpc.StatusCode.DEADLINE_EXCEEDED,
+            "no Hello came within 200 ms of opening the stream",
+        )
+        assert max(waited_us) >= STOOD_STILL_US + LIMIT_MS * 1000
 
 
 async def test_streams_are_bounded_in_all(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What is on offer to bots that were never there, and for how long."""
 
+from arena.clock import nothing_spared
 from arena.ledger import SlotEntry
 from arena.offers import Moment, Offers
 from arena.results import SlotState
@@ -19,7 +20,7 @@ UNSEEN = frozenset({"x", "y"})
 
 def offered_at(at_us: int) -> Offers:
     """All slots, offered at that time."""
-    offers = Offers(JOIN_US)
+    offers = Offers(JOIN_US, nothing_spared)
     offers.renew(SLOTS, UNSEEN, Moment(at_us, f"at {at_us}"))
     return offers
 
@@ -71,5 +72,16 @@ def test_a_slot_that_is_no_longer_open_is_on_offer_no_more() -> None:
 
 def test_without_an_offer_nothing_runs_out() -> None:
     """Neither when none was made nor when the time of all is over."""
-    assert Offers(JOIN_US).left_us(0) is None
+    assert Offers(JOIN_US, nothing_spared).left_us(0) is None
     assert offered_at(1000).left_us(1100) is None
+
+
+def test_the_limit_is_longer_by_what_the_arena_was_late_by() -> None:
+    """Neither is a slot played without its bot, nor has it failed, before they had all of their time."""
+    offers = Offers(JOIN_US, lambda since_us, at_us: 50 if (since_us, at_us) >= (1000, 1050) else 0)
+    offers.renew(SLOTS, UNSEEN, Moment(1000, ""))
+    assert offers.hold(ONE_LACKS, 1149)
+    assert offers.failed(1149) == ()
+    assert offers.left_us(1100) == 50
+    assert not offers.hold(ONE_LACKS, 1150)
+    assert [failed for failed, _ in offers.failed(1150)] == [TWO_LACK]

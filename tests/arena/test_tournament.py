@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -15,7 +15,7 @@ from structlog.typing import EventDict, WrappedLogger
 from arena.clock import ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
-from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat
+from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat, beat_forever
 from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentState
 from arena.link import LinkLimits
 from arena.lobby import Lobby
@@ -126,6 +126,14 @@ def hall() -> Iterator[Hall]:
         yield Hall(disk, MemoryLedger(blocks), Lobby(SystemTime(), arena_version="0"))
 
 
+@pytest.fixture
+async def _beating(hall: Hall) -> AsyncIterator[None]:
+    """The heartbeat beats: without it the arena would stand still, and no join limit be over."""
+    beat = asyncio.create_task(beat_forever(hall.heartbeat, SystemTime()))
+    yield
+    beat.cancel()
+
+
 async def test_every_slot_is_played_and_kept_once(hall: Hall) -> None:
     """Eight sessions for two blocks; everybody hears every start and every end."""
     bots = hall.bots()
@@ -176,6 +184,7 @@ async def test_two_absent_bots_are_nobodys_loss(hall: Hall) -> None:
     assert hall.states() == {SlotState.VOID: 8}
 
 
+@pytest.mark.usefixtures("_beating")
 async def test_sessions_that_lack_bots_which_never_came_wait_together(hall: Hall) -> None:
     """Every slot has its first attempt before one has its second: three join limits in all."""
     hall.bots(("a", "b"))
@@ -185,6 +194,7 @@ async def test_sessions_that_lack_bots_which_never_came_wait_together(hall: Hall
     assert hall.states() == {SlotState.VOID: 8}
 
 
+@pytest.mark.usefixtures("_beating")
 async def test_bots_that_come_late_are_played_with_and_not_charged(hall: Hall) -> None:
     """They come after the first attempts were over; each plays no more at once than it says (E13)."""
     hall.bots(("a", "b"))
@@ -201,6 +211,7 @@ async def test_bots_that_come_late_are_played_with_and_not_charged(hall: Hall) -
     assert [bot.most_at_once for bot in late.values()] == [1, 1]
 
 
+@pytest.mark.usefixtures("_beating")
 async def test_a_bot_that_goes_away_has_the_limit_of_each_offer(hall: Hall) -> None:
     """Who was there before is waited for, though somebody else never was: an outage voids no schedule."""
     bots = hall.bots(("a", "b", "c"))

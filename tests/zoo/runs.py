@@ -156,7 +156,8 @@ class Run:
     ) -> "Run":
         """Start, and wait until the arena waits for the bots that dial in.
 
-        `broken` is Python that breaks a property on purpose, so that a test of it must fail.
+        `broken` is Python that breaks a property on purpose, so that a test of it must fail, or has the
+        arena stop itself at a moment that a test cannot see.
         """
         program = [KRATZEN] if not broken else [sys.executable, "-c", f"{broken}\n{_MAIN}"]
         process = await asyncio.create_subprocess_exec(

@@ -18,6 +18,7 @@ from arena.runner import SessionRunner
 from kratzen.sdk.client import Settings
 from tests.figures import Figure
 from tests.zoo import pauses
+from tests.zoo.runs import Kept, Run, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
 from tests.zoo.test_clocks import LIMIT_MS, SMALL, SlowStarter, see_that_half_the_limit_is_in_time
 
@@ -122,6 +123,37 @@ async def pause_at_requests(settings: Settings) -> list[float]:
 
 
 # ------------------------------------------------------------------ the arena's time
+
+STANDS_STILL: Final = """
+import asyncio, os, signal
+from arena.lobby import Lobby
+
+wait_for = Lobby.wait_for
+
+def stand_still_in_a_moment(*arguments, **options):
+    Lobby.wait_for = wait_for
+    asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGSTOP)
+    return wait_for(*arguments, **options)
+
+Lobby.wait_for = stand_still_in_a_moment
+"""
+"""An arena that stops itself soon after it has begun to wait for its bots."""
+
+
+async def test_an_arena_that_stands_still_takes_nothing_from_the_join_limit(
+    tmp_path: Path, figure: Figure
+) -> None:
+    """Bots that dial while it does so, for longer than the limit, are in: no attempt lacks one (F6, T02)."""
+    file = tournament_file(tmp_path, blocks=1, deals=1, clock="join_ms = 1000")
+    run = await Run.start(file, tmp_path / "run", broken=STANDS_STILL)
+    assert await pauses.stands_still(run.process.pid)
+    async with seated(run.bots()):
+        paused_s = await pauses.go_on_after(run.process.pid, 1.2)
+        assert await run.wait() == 0, run.lines
+    kept = Kept.of(tmp_path / "run")
+    assert set(kept.attempt_ends) == {"finished"}
+    assert kept.fault_count == 0
+    figure("F6", f"n = 1 pause of {paused_s:.1f} s across a join limit of 1 s, nobody absent")
 
 
 @pytest.mark.nightly

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from arena.faults import FaultCause
+from arena.lag import Heartbeat
 from arena.link import LinkLimits
 from kratzen.sdk.client import Settings
 from sample_bots.faulty import ZOO, RawBot
@@ -101,6 +102,14 @@ async def test_a_bot_that_reads_nothing_is_dropped_in_time() -> None:
     assert taken_s <= 5
     assert [fault.cause for fault in outcome.bad.faults] == [FaultCause.NOT_READING]
     assert outcome.faults_of_good == []
+
+
+async def test_a_bot_is_not_dropped_for_what_the_arena_was_late_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an arena that stood still for 0.6 s after every batch, the bot has 0.3 s more to read it."""
+    monkeypatch.setattr(Heartbeat, "spared_us", lambda _, since_us, at_us: min(at_us - since_us, 600_000))
+    outcome, taken_s = await play_with_one_that_reads_nothing(LinkLimits(unread_ms=300))
+    assert taken_s >= 0.6
+    assert [fault.cause for fault in outcome.bad.faults] == [FaultCause.NOT_READING]
 
 
 @pytest.mark.nightly
