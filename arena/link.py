@@ -717,7 +717,10 @@ class Link:
             assert self._stream is not None
             self._close_chatter(self._stream)
             return
-        self._send(Rejected(session_id, request_id, reason, _STRAY_DETAILS[reason], 0, 0))
+        # Also while another answer is judged, for until then none is taken: should the request be open again,
+        # the rejection of that one says so.
+        left_ms = 0 if desk is None or desk.start.clock.timed else None
+        self._send(Rejected(session_id, request_id, reason, _STRAY_DETAILS[reason], 0, left_ms))
 
     def _offer(self, desk: _Desk, request: Request) -> None:
         desk.waiting = self._stream is not None

@@ -174,8 +174,9 @@ class RejectReason(StrEnum):
 class Rejected:
     """An answer was not taken. `tries_left` above 0: the request is still open.
 
-    `time_left_ms` is what is left of the clock of that request, 0 when it is closed, None
-    when the session has no clocks.
+    At 0 no answer to it is taken: it is closed, there is none, or an earlier answer is being judged,
+    whose own rejection, if it comes to that, says what is left. `time_left_ms` is what is left of the
+    clock of that request, 0 when `tries_left` is, None when the session has no clocks.
     """
 
     session_id: str

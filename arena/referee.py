@@ -177,7 +177,9 @@ class Referee:
         tries_left = MAX_TRIES - len(self._refused)
         if tries_left == 0:
             self._strike(FaultCause.ILLEGAL, timing, refusal.answer)
-        left_us = None if allowance_us is None else allowance_us - timing.charged_us
+        left_us = None
+        if allowance_us is not None:
+            left_us = allowance_us - timing.charged_us if tries_left else 0
         return self._rejected(answer, refusal.reason, refusal.answer, tries_left, left_us)
 
     def expire(self, timing: Timing, cause: FaultCause, detail: str = "") -> None:

@@ -66,9 +66,10 @@ LABELS = tuple([SeatLabel(f"bot{seat}", "1") for seat in range(3)])
 NEWS = SessionNews("s1", (AntesPaid((10, 10, 10)),))
 
 
-def start_of(session_id: str) -> SessionStart:
+def start_of(session_id: str, *, timed: bool = True) -> SessionStart:
     """The start of a session with that id."""
-    return SessionStart(session_id, TAVERN, SessionOptions(players=3), LABELS, 0, ClockSettings(), bytes(32))
+    clock = ClockSettings(timed=timed)
+    return SessionStart(session_id, TAVERN, SessionOptions(players=3), LABELS, 0, clock, bytes(32))
 
 
 def request_of(session_id: str, request_id: int, time_left_ms: int | None = 11_000) -> Request:
@@ -358,6 +359,35 @@ def test_answers_to_what_was_not_asked_go_no_further(table: Table, session_id: s
     table.ask("s1", 1)
     reason = stray(table, stream, answer_to(session_id, request_id))
     assert reason is RejectReason.UNKNOWN_REQUEST
+    assert table.say(stream, answer_to("s1", 1)) == [Answered("s1", 1, Play(3), "", 0)]
+
+
+def test_what_is_left_is_not_said_without_clocks(table: Table) -> None:
+    """Of a session that has none, over or not; of one that there is not, nothing is left."""
+    stream = table.join()
+    table.link.start(start_of("s1", timed=False))
+    table.ask("s1", 1)
+    table.read(stream)
+    table.link.expire("s1")
+    for session_id, request_id in [("s1", 1), ("s1", 2), ("s2", 1)]:
+        table.say(stream, answer_to(session_id, request_id))
+    table.link.end(SessionOver("s1", AttemptEnd.OPERATOR_STOP, (), (), ()))
+    table.say(stream, answer_to("s1", 1))
+    assert [told.time_left_ms for told in rejections(table.read(stream))] == [None, None, 0, None]
+
+
+def test_a_request_whose_answer_is_judged_takes_no_other(table: Table) -> None:
+    """The second is told of no tries and no time; the rejection of the first says what is left."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.read(stream)
+    table.say(stream, answer_to("s1", 1))
+    table.say(stream, answer_to("s1", 1))
+    table.link.reject(rejection("s1", 1, 2))
+    second, first = rejections(table.read(stream))
+    assert (second.reason, second.tries_left, second.time_left_ms) == (RejectReason.ALREADY_ANSWERED, 0, 0)
+    assert (first.reason, first.tries_left, first.time_left_ms) == (RejectReason.ILLEGAL, 2, 500)
     assert table.say(stream, answer_to("s1", 1)) == [Answered("s1", 1, Play(3), "", 0)]
 
 

@@ -84,6 +84,17 @@ def test_the_third_illegal_answer_gets_the_fallback_and_a_strike() -> None:
     assert first.event.action == expected  # type: ignore[union-attr]  # a step with a decision
 
 
+@pytest.mark.parametrize(("timed", "left_ms"), [(True, [15_999, 15_999, 0]), (False, [None] * 3)])
+def test_a_request_that_is_closed_has_no_time_left(*, timed: bool, left_ms: list[int | None]) -> None:
+    """After the third illegal answer it is 0, as the tries are; without clocks it is never said."""
+    referee = tables.referee(clock=ClockSettings(timed=timed))
+    request = referee.request()
+    bad = Answer(request.session_id, request.request_id, tables.illegal(request))
+    told = [rejected for _ in range(MAX_TRIES) if (rejected := referee.receive(bad, Timing(1000)))]
+    assert [rejected.tries_left for rejected in told] == [2, 1, 0]
+    assert [rejected.time_left_ms for rejected in told] == left_ms
+
+
 @pytest.mark.parametrize(
     ("over_us", "cause"), [(0, None), (1, FaultCause.TIMEOUT)], ids=["exactly in time", "1 us late"]
 )

@@ -103,7 +103,7 @@ class Rejection:
         reason: `illegal`, `unreadable`, `late`, `already_answered` or `unknown_request`.
         detail: one sentence for people.
         tries_left: above 0, the request is still open.
-        time_left_ms: what is left of its clock; None without clocks.
+        time_left_ms: what is left of its clock, 0 when no try is; None without clocks.
     """
 
     reason: str

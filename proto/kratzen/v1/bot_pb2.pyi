@@ -600,9 +600,12 @@ class Rejected(_message.Message):
     detail: _builtins.str
     """Why, for people: one sentence."""
     tries_left: _builtins.int
-    """How many more answers the request allows. Above 0, the request is still open."""
+    """How many more answers the request allows. Above 0, the request is still open. At 0 no answer to it
+    is taken: it is closed, there is no such request, or an earlier answer to it is being judged; should
+    that one be rejected, its own Rejected says how many are left.
+    """
     time_left_ms: _builtins.int
-    """What is left of the clock of this request, in milliseconds; 0 when it is closed. Absent when
+    """What is left of the clock of this request, in milliseconds; 0 when tries_left is 0. Absent when
     the session has no clocks.
     """
     def __init__(
