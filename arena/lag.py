@@ -116,7 +116,7 @@ class Heartbeat:
         limit that ran out in between was not seen to run out.
         """
         lag_us = self.lag_us(since_us, at_us)
-        return lag_us + BEAT_US if lag_us >= PAUSE_US else lag_us
+        return min(lag_us + BEAT_US, at_us - since_us) if lag_us >= PAUSE_US else lag_us
 
 
 def _overlap_us(begin_us: int, end_us: int, since_us: int, at_us: int) -> int:

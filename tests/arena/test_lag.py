@@ -121,6 +121,8 @@ def test_a_pause_makes_a_limit_longer_by_what_nobody_saw_of_it_too() -> None:
     now_us = BEAT_US + LONG_US
     assert heartbeat.spared_us(0, now_us) == LONG_US + BEAT_US
     assert heartbeat.spared_us(now_us, now_us + 5) == 0
+    # Never more than has passed: where there is no time to come, a pause gives none.
+    assert heartbeat.spared_us(now_us - PAUSE_US, now_us) == PAUSE_US
 
 
 def test_a_short_lag_makes_a_limit_longer_by_no_more_than_itself() -> None:
