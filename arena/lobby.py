@@ -188,7 +188,7 @@ class Member:
     # ---------------------------------------------------------- for good
 
     def leave_for_good(self, gone: Gone) -> None:
-        """The bot will not come (again): its open decisions are forfeited at once."""
+        """The bot will not come (again): the sessions that it sits in are forfeited at once."""
         self.gone = gone
         self.there.set()
         self.overhear(gone, self._time.now_us())
@@ -284,6 +284,8 @@ class LinkSeat(Seat):
             self._closed_at_us[rejected.request_id] = self._member.now_us()
         self._member.link.reject(rejected)
         self._member.carry()
+        if rejected.tries_left == 0:
+            self._forfeit_if_gone()
 
     def settled(self, *, expired: bool) -> None:
         """The open request is over; later answers to it are late, or repeated."""
@@ -292,6 +294,8 @@ class LinkSeat(Seat):
         link, session_id = self._member.link, self._referee.session_id
         self._closed_at_us[self._asked_id] = self._member.now_us()
         (link.expire if expired else link.settle)(session_id)
+        if not expired:
+            self._forfeit_if_gone()
 
     def tell(self, message: ArenaMessage) -> None:
         """Pass on what happens in the session."""
@@ -318,8 +322,19 @@ class LinkSeat(Seat):
             self._reply.set_result(reply)
 
     def leave(self, gone: Gone) -> None:
-        """The bot will not come again."""
-        self.arrived(gone)
+        """The bot will not come again: it forfeits, whoever's question is open."""
+        decision = self._referee.decision
+        if decision is not None and decision.seat == self._number:
+            # Whoever asks it hears of this as the reply, now or when it asks, unless an answer came before.
+            self.arrived(gone)
+        else:
+            self._referee.forfeit(self._number, gone.cause, gone.detail)
+
+    def _forfeit_if_gone(self) -> None:
+        """Once an answer is judged: the bot may have left since it gave it."""
+        gone = self._member.gone
+        if gone is not None:
+            self._referee.forfeit(self._number, gone.cause, gone.detail)
 
     def stray(self, stray: Stray) -> None:
         """An answer came that no open request waited for."""

@@ -175,7 +175,7 @@ class Roster:
 
 
 def _send_away(member: Member, why: str) -> str:
-    """Close a bot's stream for good; its open decisions are forfeited at once."""
+    """Close a bot's stream for good; the sessions that it sits in are forfeited at once."""
     member.close(GoodbyeReason.REVOKED, why)
     member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
     return why

@@ -449,7 +449,7 @@ class Tournament:
             self._absences[name] = self._absences[name] + 1 if is_missing else 0
             if is_missing:
                 referee.forfeit(slot.seating.index(name), FaultCause.NO_HANDSHAKE)
-            elif name in absent and gone is not None:
+            elif gone is not None:
                 referee.forfeit(slot.seating.index(name), gone.cause, gone.detail)
 
     async def _finish(self, slot: SlotEntry, played: Played) -> None:

@@ -18,11 +18,11 @@ from arena.faults import FaultCause
 from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat, beat_forever
 from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentState
 from arena.link import LinkLimits
-from arena.lobby import Lobby
-from arena.messages import RejectReason, Request, SessionOver, SessionStart
+from arena.lobby import Lobby, Member
+from arena.messages import ArenaMessage, Rejected, RejectReason, Request, SessionOver, SessionStart
 from arena.offers import Moment, Offers
 from arena.record import SeatInfo
-from arena.results import AttemptEnd, SessionResult, SlotState, count_slots
+from arena.results import AttemptEnd, SeatResult, SessionResult, SlotState, count_slots
 from arena.runner import Clockwork
 from arena.schedule import Plan, round_robin
 from arena.seats import Gone
@@ -30,9 +30,11 @@ from arena.tournament import ABSENCES_TO_WITHDRAW, Terms, Tournament
 from engine.actions import Action
 from engine.rules import make_ruleset, make_session_options
 from tests.arena.bots import LinkedBot, MemoryLedger, first_legal, reveals
+from tests.arena.tables import illegal
 
 SEED = bytes(32)
 NAMES = ("a", "b", "c", "d")
+BLOCKS = round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2))
 
 LIMIT_S = 10
 """What is waited for is there by then, or never."""
@@ -121,9 +123,8 @@ class Hall:
 @pytest.fixture
 def hall() -> Iterator[Hall]:
     """Two blocks of four bots."""
-    blocks = round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2))
     with ThreadPoolExecutor(1) as disk:
-        yield Hall(disk, MemoryLedger(blocks), Lobby(SystemTime(), arena_version="0"))
+        yield Hall(disk, MemoryLedger(BLOCKS), Lobby(SystemTime(), arena_version="0"))
 
 
 @pytest.fixture
@@ -294,6 +295,115 @@ async def test_a_bot_that_goes_for_good_while_it_owes_an_answer_forfeits(hall: H
     assert await hall.tournament(sessions_at_once=1).run() is TournamentState.FINISHED
     seat = next(seat for seat in hall.ledger.recorded[0].seats if seat.bot == "c")
     assert (seat.forfeited, [fault.cause for fault in seat.faults]) == (True, [FaultCause.EXITED])
+
+
+EXITED = Gone(FaultCause.EXITED, "exited with code 1")
+
+
+async def names_asked(hall: Hall) -> list[str]:
+    """Who is asked in the first session when all answer, question by question."""
+    asked: list[tuple[str, str]] = []
+    other = Hall(hall.disk, MemoryLedger(BLOCKS), Lobby(SystemTime(), arena_version="0"))
+
+    def bot_of(name: str) -> Callable[[Request], Action | None]:
+        def note(request: Request) -> Action | None:
+            asked.append((request.session_id, name))
+            return first_legal(request)
+
+        return note
+
+    for name in NAMES:
+        LinkedBot(other.lobby.member(name), bot_of(name))
+    await other.tournament(sessions_at_once=1).run()
+    return [name for session_id, name in asked if session_id == asked[0][0]]
+
+
+def leaver_of(hall: Hall) -> SeatResult:
+    """The bot that went for good in the first session."""
+    (seat,) = [seat for seat in hall.ledger.recorded[0].seats if seat.faults]
+    return seat
+
+
+async def test_a_bot_that_goes_for_good_after_its_last_answer_forfeits(hall: Hall) -> None:
+    """It is placed last though it was not to be asked again; what it had answered stands."""
+    order = await names_asked(hall)
+    leaver, last, left = (
+        next(name for name in NAMES if name != order[-1]),
+        order[-1],
+        [order.count(order[-1])],
+    )
+
+    def see_it_leave(request: Request) -> Action | None:
+        left[0] -= 1
+        if left[0] == 0:
+            hall.lobby.member(leaver).leave_for_good(EXITED)
+        return first_legal(request)
+
+    hall.bots(tuple([name for name in NAMES if name != last]))
+    LinkedBot(hall.lobby.member(last), see_it_leave)
+    await hall.tournament(sessions_at_once=1).run()
+    seat = leaver_of(hall)
+    assert (seat.bot, seat.forfeited, seat.place) == (leaver, True, 4)
+    assert [fault.cause for fault in seat.faults] == [FaultCause.EXITED]
+    assert seat.asked_count == order.count(leaver)
+
+
+class Quitter(LinkedBot):
+    """Goes for good right after its last answer, before that is looked at; an illegal one it gives thrice."""
+
+    def __init__(self, member: Member, answers: int, *, legal: bool) -> None:
+        self._left = answers
+        self._legal = legal
+        self._asked: Request | None = None
+        super().__init__(member)
+
+    def answer(self, request: Request) -> None:
+        """Answer, and go with the last answer of all."""
+        self._asked = request
+        self._left -= 1
+        self.say(request, first_legal(request) if self._left > 0 or self._legal else illegal(request))
+        if self._left == (0 if self._legal else -2):
+            self._member.leave_for_good(EXITED)
+
+    def on(self, message: ArenaMessage) -> None:
+        """Answer again."""
+        if isinstance(message, Rejected):
+            assert self._asked is not None
+            self.answer(self._asked)
+
+
+@pytest.mark.parametrize("legal", [True, False])
+async def test_a_bot_that_goes_for_good_while_its_last_answer_is_judged_forfeits(
+    hall: Hall, *, legal: bool
+) -> None:
+    """The answer is judged for what it is, and then the session is forfeited."""
+    order = await names_asked(hall)
+    leaver = next(name for name in NAMES if name != order[-1])
+    hall.bots(tuple([name for name in NAMES if name != leaver]))
+    Quitter(hall.lobby.member(leaver), order.count(leaver), legal=legal)
+    await hall.tournament(sessions_at_once=1).run()
+    seat = leaver_of(hall)
+    assert (seat.bot, seat.forfeited, seat.place) == (leaver, True, 4)
+    causes = [fault.cause for fault in seat.faults]
+    assert causes == [*([] if legal else [FaultCause.ILLEGAL]), FaultCause.EXITED]
+    assert seat.asked_count == order.count(leaver)
+
+
+async def test_a_bot_that_goes_for_good_while_a_session_is_prepared_forfeits_from_its_start(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there when its presence was looked at; it is never asked."""
+    hall.bots()
+    loop, see_bot = asyncio.get_running_loop(), hall.ledger.see_bot
+
+    def leave_meanwhile(bot: str, version: str, build_digest: str) -> BotEntry:
+        loop.call_soon_threadsafe(hall.lobby.member("c").leave_for_good, EXITED)
+        return see_bot(bot, version, build_digest)
+
+    monkeypatch.setattr(hall.ledger, "see_bot", leave_meanwhile)
+    await hall.tournament(sessions_at_once=1).run()
+    seat = leaver_of(hall)
+    assert (seat.bot, seat.forfeited, seat.place, seat.asked_count) == ("c", True, 4, 0)
 
 
 async def test_capacity_is_never_exceeded(hall: Hall) -> None:
@@ -578,7 +688,7 @@ async def test_a_tournament_with_nothing_open_is_finished_at_once(hall: Hall) ->
 
 async def played_straight(hall: Hall) -> MemoryLedger:
     """The ledger of the same tournament without an interruption."""
-    straight = MemoryLedger(round_robin(Plan(bots=NAMES, table_size=4, seed=SEED, blocks_per_group=2)))
+    straight = MemoryLedger(BLOCKS)
     other = Hall(hall.disk, straight, Lobby(SystemTime(), arena_version="0"))
     other.bots()
     await other.tournament().run()
