@@ -408,6 +408,14 @@ _STRAY_DETAILS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Revoked:
+    """That the bot, or a version of it, may come no more; `why` is one sentence."""
+
+    why: str
+    version: str | None
+
+
 # ------------------------------------------------------------------ the link
 
 
@@ -434,6 +442,7 @@ class Link:
         self._stray_budget = AnswerBudget(self.limits.max_strays_per_second)
         self._pinned: tuple[str, str | None] | None = None
         self._barred: frozenset[str] = frozenset()
+        self._revoked: _Revoked | None = None
         self._stream: Stream | None = None
         self._down = Down(FaultCause.NO_HANDSHAKE, "")
         self._desks: dict[str, _Desk] = {}
@@ -490,6 +499,14 @@ class Link:
     def bar(self, bot_versions: frozenset[str]) -> None:
         """These versions of the bot are let in no more; a stream that is up is left to the host."""
         self._barred = bot_versions
+
+    def revoke(self, why: str, version: str | None = None) -> None:
+        """Let the bot in no more, whatever streams it has opened, and end the one that is up.
+
+        Where only a version is revoked, another one gets in by another link, on a stream that it opens anew.
+        """
+        self._revoked = _Revoked(why, version)
+        self.close(GoodbyeReason.REVOKED, why)
 
     # -------------------------------------------------------------- what happened
 
@@ -655,10 +672,20 @@ class Link:
                 f"{hello.protocol_version}: use an SDK for version {PROTOCOL_VERSION}"
             )
             self._close(stream, GoodbyeReason.VERSION, detail)
+        elif self._revoked is not None:
+            self._turn_away_revoked(stream, hello, self._revoked)
         elif (mismatch := self._mismatch(hello)) is not None:
             self._close(stream, GoodbyeReason.REFUSED, mismatch)
         else:
             self._join(stream, hello, now_us)
+
+    def _turn_away_revoked(self, stream: Stream, hello: Hello, revoked: _Revoked) -> None:
+        """Close a stream that was opened before the bot, or a version of it, was revoked."""
+        if revoked.version in (None, hello.bot_version):
+            self._close(stream, GoodbyeReason.REVOKED, revoked.why)
+        else:
+            detail = f"version {revoked.version!r} of this bot was revoked meanwhile: dial again"
+            self._close(stream, GoodbyeReason.STOPPING, detail)
 
     def _mismatch(self, hello: Hello) -> str | None:
         """How the bot differs from one that may come, or None."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TypeAlias, assert_never
 
 from arena.clock import US_PER_SECOND, Patience, Spared, Time, nothing_spared
+from arena.faults import FaultCause
 from arena.lag import limited
 from arena.link import (
     Answered,
@@ -194,6 +195,15 @@ class Member:
         self.overhear(gone, self._time.now_us())
         for seat in self._seats.values():
             seat.leave(gone)
+
+    def revoke(self, why: str, version: str | None = None) -> None:
+        """The bot, or a version of it, may come no more: its stream is closed, and it is gone for good.
+
+        Another version is another member, once the lobby has forgotten this one.
+        """
+        self.link.revoke(why, version)
+        self.carry()
+        self.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
 
     # ---------------------------------------------------------- the one that was entered
 

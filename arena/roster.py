@@ -11,12 +11,10 @@ import structlog
 from arena.account import Account
 from arena.config import TournamentFile
 from arena.enrolment import bar_version, bot_status, enrol, strike_off, unknown_bot
-from arena.faults import FaultCause
 from arena.hosted import Premises
 from arena.lobby import Member
-from arena.messages import GoodbyeReason, Hello
+from arena.messages import Hello
 from arena.refusals import Refusal, RefusedError
-from arena.seats import Gone
 from arena.status import BotStatus
 from arena.store import Registry, RegistryBot, Store, StoreError
 
@@ -71,16 +69,20 @@ class Roster:
             await premises.keep(lambda: strike_off(registry, name, self._now()))
             premises.tokens.revoke(name)
             self._names.discard(name)
-            return _send_away(premises.lobby.member(name), _revoked(name))
+            why = _revoked(name)
+            premises.lobby.member(name).revoke(why)
+            return why
         await premises.keep(lambda: bar_version(registry, name, version, self._now()))
-        member = premises.lobby.member(name)
-        came_as = None if member.hello is None else member.hello.bot_version
-        why = _send_away(member, _revoked(name, version)) if came_as == version else None
-        if why is not None:
+        bot = await self._kept(name)
+        # From here on nobody comes in between: the next one of that name is not let in before it is barred.
+        member, why = premises.lobby.member(name), _revoked(name, version)
+        came_as_it = member.hello is not None and member.hello.bot_version == version
+        if came_as_it:
+            member.revoke(why, version)
             # Another version of it may come.
             premises.lobby.forget(name)
-        self._let_in(await self._kept(name))
-        return why
+        self._let_in(bot)
+        return why if came_as_it else None
 
     async def statuses(self) -> tuple[BotStatus, ...]:
         """All bots that were ever registered, by name."""
@@ -172,13 +174,6 @@ class Roster:
             )
         except StoreError:
             log.exception("version not written", bot=name)
-
-
-def _send_away(member: Member, why: str) -> str:
-    """Close a bot's stream for good; the sessions that it sits in are forfeited at once."""
-    member.close(GoodbyeReason.REVOKED, why)
-    member.leave_for_good(Gone(FaultCause.DISCONNECTED, why))
-    return why
 
 
 def _status(bot: RegistryBot, member: Member) -> BotStatus:

@@ -15,7 +15,7 @@ from arena.replay import parse
 from arena.replay_verify import verify
 from arena.results import SlotCounts
 from arena.status import Verdict
-from arena.store import Store, StoreError, StoreLockedError
+from arena.store import Registry, RegistryBot, Store, StoreError, StoreLockedError
 from engine.events import DealBegan, ExchangeSeen, SessionEnded
 from engine.view import ActionSeen, DealtSeen
 from tests.arena.bots import LinkedBot, Returning
@@ -350,6 +350,25 @@ async def test_a_version_can_be_revoked_alone(tmp_path: Path) -> None:
             ("1", True),
             ("2", False),
         ]
+
+
+async def test_a_version_does_not_slip_in_while_it_is_being_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever says Hello as that version while the registry is asked is sent away all the same."""
+    loop, its_bot = asyncio.get_running_loop(), Registry.bot
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        arena.come("alice", version="1")
+        await _versions_written(arena)
+
+        def come_meanwhile(registry: Registry, name: str) -> RegistryBot | None:
+            loop.call_soon_threadsafe(arena.come, name)
+            return its_bot(registry, name)
+
+        monkeypatch.setattr(Registry, "bot", come_meanwhile)
+        await arena.hall.revoke_bot("alice", "1")
+        assert not arena.premises.lobby.member("alice").is_there
 
 
 async def test_a_revoked_version_stays_out_after_a_restart(tmp_path: Path) -> None:

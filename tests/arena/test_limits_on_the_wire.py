@@ -28,6 +28,9 @@ NOTHING_READ: Final = "nothing was read for 200 ms: read what is sent as it come
 HELLO: Final = bot_pb2.PlayRequest(
     hello=bot_pb2.Hello(protocol_version=1, bot_name="raw", bot_version="1", max_sessions=64)
 )
+OTHER_HELLO: Final = bot_pb2.PlayRequest(
+    hello=bot_pb2.Hello(protocol_version=1, bot_name="raw", bot_version="2", max_sessions=64)
+)
 STRAY: Final = bot_pb2.Answer(session_id="none", request_id=1)
 LONG: Final = FILE.replace("deals = 2", "deals = 1000")
 """A tournament that goes on for longer than any test here."""
@@ -38,6 +41,9 @@ class Call(Protocol):
 
     async def read(self) -> Any:  # noqa: ANN401 - whatever the method answers
         """The next, or EOF."""
+
+    async def write(self, message: object) -> None:
+        """Say more, on a bot's stream."""
 
     async def initial_metadata(self) -> object:
         """Comes when the arena has let the call in, or refused it."""
@@ -246,6 +252,42 @@ async def test_the_time_for_hello_is_longer_by_what_the_arena_was_late_by(
             "no Hello came within 200 ms of opening the stream",
         )
         assert max(waited_us) >= STOOD_STILL_US + LIMIT_MS * 1000
+
+
+async def test_a_stream_from_before_its_bot_was_revoked_says_hello_in_vain(tmp_path: Path) -> None:
+    """Its token was good when it was opened, and is not any more."""
+    async with arena_at(tmp_path) as arena:
+        opened = await arena.bot(await arena.hall.add_bot("alice"))
+        await arena.hall.revoke_bot("alice")
+        await opened.write(HELLO)
+        assert await end_of(opened) == (
+            grpc.StatusCode.UNAUTHENTICATED,
+            "bot alice was revoked by the organiser",
+        )
+        assert not arena.lobby.member("alice").is_there
+
+
+async def test_a_stream_from_before_a_version_was_revoked_does_not_live_beside_another(
+    tmp_path: Path,
+) -> None:
+    """Whichever version says Hello on it: the bot has one stream, which the other version opened anew."""
+    async with arena_at(tmp_path) as arena:
+        token = await arena.hall.add_bot("alice")
+        up, first, second = [await arena.bot(token, *said) for said in ([HELLO], [], [])]
+        assert (await up.read()).HasField("welcome")
+        await arena.hall.revoke_bot("alice", "1")
+        anew = await arena.bot(token, OTHER_HELLO)
+        assert (await anew.read()).HasField("welcome")
+        await first.write(HELLO)
+        await second.write(OTHER_HELLO)
+        codes = [(await end_of(stream))[0] for stream in (up, first, second)]
+        assert codes == [
+            grpc.StatusCode.UNAUTHENTICATED,
+            grpc.StatusCode.UNAUTHENTICATED,
+            grpc.StatusCode.UNAVAILABLE,
+        ]
+        assert arena.lobby.member("alice").is_there
+        anew.cancel()
 
 
 async def test_streams_are_bounded_in_all(tmp_path: Path) -> None:

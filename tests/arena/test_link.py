@@ -817,6 +817,35 @@ def test_a_revoked_bot_hears_nothing_but_that(table: Table) -> None:
     assert table.read(stream) == (goodbye_of(stream),)
 
 
+def test_a_bot_that_was_revoked_says_hello_in_vain(table: Table) -> None:
+    """Its stream that is up is closed, and so is one that was opened before, once it says Hello."""
+    up, opened = table.join(), table.open()
+    table.link.revoke("bot alice was revoked")
+    table.say(opened, HELLO)
+    for stream in (up, opened):
+        assert stream.closing == statuses(
+            GoodbyeReason.REVOKED, CloseStatus.UNAUTHENTICATED, "bot alice was revoked", come_back=False
+        )
+    assert table.link.absence is not None
+
+
+def test_a_version_that_was_revoked_says_hello_in_vain_and_another_dials_again(table: Table) -> None:
+    """On streams that were opened before; a version that is not revoked is not told that it was."""
+    table.join()
+    first, second = table.open(), table.open()
+    table.link.revoke("version '1.0' was revoked", "1.0")
+    table.say(first, HELLO)
+    table.say(second, replace(HELLO, bot_version="2.0"))
+    assert goodbye_of(first).reason is GoodbyeReason.REVOKED
+    assert second.closing == statuses(
+        GoodbyeReason.STOPPING,
+        CloseStatus.UNAVAILABLE,
+        "version '1.0' of this bot was revoked meanwhile: dial again",
+        come_back=True,
+    )
+    assert table.link.absence is not None
+
+
 # ------------------------------------------------------------------ limits
 
 
