@@ -163,13 +163,21 @@ class ReconnectsOften(Cancels):
 
 
 class TwoAtOnce(RawBot):
-    """Runs twice with one token; the stream that says Hello last takes over."""
+    """Runs twice with one token; the stream that says Hello last takes over.
+
+    Attributes:
+        twin: the other one.
+    """
 
     name = "two_at_once"
 
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.twin = RawBot(settings)
+
     async def run(self) -> None:
         """Play, and have another one play."""
-        await asyncio.gather(self.converse(), RawBot(self._settings).converse())
+        await asyncio.gather(self.converse(), self.twin.converse())
 
 
 class NeverReads(RawBot):

@@ -1,15 +1,19 @@
-"""What a test leaves behind in its own process: tasks, descriptors, children."""
+"""What a test leaves behind in its own process: tasks, descriptors, children, errors in the log."""
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from ctypes import CDLL
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
 import psutil
+from structlog.processors import format_exc_info
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from tests.zoo.small_arena import Setting, small_arena
 
@@ -78,14 +82,50 @@ def resident_bytes() -> int:
     return psutil.Process().memory_info().rss
 
 
+class _Errors(logging.Handler):
+    """Keeps the errors that libraries and asyncio log, as text."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one."""
+        self.texts.append(self.format(record))
+
+
+@contextmanager
+def no_error_logged() -> Iterator[list[EventDict]]:
+    """Fails when an error is logged in the block, by whomever.
+
+    The arena has a log of its own, which goes nowhere that pytest looks: what it says comes out here.
+    """
+    errors, root = _Errors(), logging.getLogger()
+    root.addHandler(errors)
+    try:
+        with capture_logs([format_exc_info]) as entries:
+            yield entries
+    finally:
+        root.removeHandler(errors)
+    of_arena = [entry for entry in entries if entry["log_level"] in ("error", "critical")]
+    assert not of_arena, of_arena
+    assert not errors.texts, errors.texts
+
+
 @asynccontextmanager
-async def nothing_left_over() -> AsyncIterator[None]:
-    """Fails when the block leaves tasks, descriptors or children behind."""
+async def nothing_left_over() -> AsyncIterator[list[EventDict]]:
+    """Fails when the block leaves tasks, descriptors or children behind, or an error in the log.
+
+    Yields:
+        What the arena logs meanwhile.
+    """
     # The first arena of a process has gRPC open what it keeps for good.
     async with small_arena(Setting()):
         pass
     gc.collect()
     await others_end()
     before = Census.now()
-    yield
-    assert await comes_back_to(before), f"before: {before}, now: {Census.now()}"
+    with no_error_logged() as entries:
+        yield entries
+        # Of a task that failed it is logged when the task is collected.
+        assert await comes_back_to(before), f"before: {before}, now: {Census.now()}"

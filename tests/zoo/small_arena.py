@@ -15,7 +15,7 @@ from typing import Final
 
 from arena.auth import AdminPass, new_token, token_hash
 from arena.cli.building import OpenArena, Site, open_arena
-from arena.clock import ClockSettings
+from arena.clock import ClockSettings, Time
 from arena.faults import Fault
 from arena.launcher import BotStart, ExitReport, Launcher
 from arena.ledger import Attempt
@@ -25,7 +25,7 @@ from arena.messages import GoodbyeReason
 from arena.record import DecisionRecord
 from arena.replay import Replay, parse
 from arena.replay_verify import verify
-from arena.results import SeatResult, SessionResult, SlotState
+from arena.results import AttemptEnd, SeatResult, SessionResult, SlotState
 from arena.schedule import Block, Slot
 from arena.tournament import Terms, Tournament
 from engine.events import Decided
@@ -119,13 +119,18 @@ class Outcome:
         return [fault for seat in self.result.seats if seat.bot in GOOD for fault in seat.faults]
 
     @property
+    def decisions(self) -> list[tuple[int, DecisionRecord]]:
+        """How every decision came about, with its seat."""
+        return [
+            (step.event.seat, step.decision)
+            for step in self.replay.steps
+            if isinstance(step.event, Decided) and step.decision
+        ]
+
+    @property
     def decisions_of_bad(self) -> list[DecisionRecord]:
         """How the decisions of the bad bot came about."""
-        return [
-            step.decision
-            for step in self.replay.steps
-            if isinstance(step.event, Decided) and step.event.seat == self.bad.seat and step.decision
-        ]
+        return [record for seat, record in self.decisions if seat == self.bad.seat]
 
 
 class ZooLedger(MemoryLedger):
@@ -171,11 +176,19 @@ class Presence(asyncio.Event):
 
     Attributes:
         is_over: set once the bot is there no longer.
+        came_at: when it was there first, as the arena stamps it; empty before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, time: Time) -> None:
         super().__init__()
         self.is_over = asyncio.Event()
+        self.came_at = ""
+        self._time = time
+
+    def set(self) -> None:
+        """The bot is there."""
+        self.came_at = self.came_at or self._time.utc_text()
+        super().set()
 
     def clear(self) -> None:
         """The bot is gone."""
@@ -197,7 +210,7 @@ class SmallArena:
 
     def presence(self, name: str) -> Presence:
         """Whether a bot is there, to be asked for before it comes."""
-        presence = Presence()
+        presence = Presence(self.arena.clockwork.time)
         self.arena.lobby.member(name).there = presence
         return presence
 
@@ -245,7 +258,9 @@ class SmallArena:
         ledger = ZooLedger(setting.blocks)
         with ThreadPoolExecutor(1) as disk:
             await tournament_of(setting, self.arena, ledger, disk).run()
-        assert len(ledger.outcomes) == setting.tables, ledger.attempt_ends
+        # An attempt that the arena spoils is played again, and nobody would see it.
+        ends = [end for ends in ledger.attempt_ends.values() for end in ends]
+        assert ends == [AttemptEnd.FINISHED] * setting.tables, [str(end) for end in ends]
         return ledger.outcomes
 
     def say_goodbye(self) -> None:
