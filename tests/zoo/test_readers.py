@@ -1,7 +1,6 @@
 """Streams that nobody reads, that are cancelled, that carry a million messages (F8, G02, G06, G07, G10)."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +21,11 @@ from tests.zoo.leftovers import nothing_left_over
 from tests.zoo.runs import Run, asked_again, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, small_arena
 
-BYTES_A_STREAM = 512
+BYTES_A_STREAM: Final = 512
 """What a stream that was cancelled may cost for good; a leak that the library is known for sets the floor."""
+
+BYTES_A_MESSAGE: Final = 100
+"""What a message may cost for good, where there are too few of them to see less."""
 
 
 class Quitter(RawBot):
@@ -46,9 +48,7 @@ class Quitter(RawBot):
 
 
 @pytest.mark.parametrize("rounds", [20, pytest.param(100, marks=pytest.mark.nightly)])
-async def test_streams_that_are_cancelled_leave_nothing(
-    rounds: int, caplog: pytest.LogCaptureFixture, figure: Figure
-) -> None:
+async def test_streams_that_are_cancelled_leave_nothing(rounds: int, figure: Figure) -> None:
     """Not a task, not a descriptor, not an error in the log, whatever the moment; and the arena stops."""
     at_once = 20
     async with nothing_left_over():
@@ -57,7 +57,6 @@ async def test_streams_that_are_cancelled_leave_nothing(
             await quit_often(settings, rounds)
             began_s = monotonic()
         assert monotonic() - began_s <= 5
-    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     figure("F8", f"n = {rounds * at_once} streams opened and cancelled, nothing left")
 
 
@@ -138,22 +137,51 @@ async def play_with_one_that_reads_nothing(limits: LinkLimits) -> tuple[Outcome,
         return outcome, taken_s
 
 
-@pytest.mark.soak
-async def test_memory_does_not_grow_with_messages(tmp_path: Path, figure: Figure) -> None:
-    """A million messages on each of 24 streams cost less than a byte each, and 100 MB in all (G10)."""
-    messages, grown_bytes = await play_on_many_streams(tmp_path, messages=24_000_000)
-    slope = grown_bytes / messages
-    figure("F8", f"n = {messages} messages on 24 streams, {slope:.2f} bytes each")
-    assert slope < 1
+@pytest.mark.parametrize(
+    ("messages", "most_bytes"),
+    [
+        pytest.param(40_000, BYTES_A_MESSAGE, marks=pytest.mark.nightly),
+        pytest.param(24_000_000, 1, marks=pytest.mark.soak),
+    ],
+)
+async def test_memory_does_not_grow_with_messages(
+    messages: int, most_bytes: int, tmp_path: Path, figure: Figure
+) -> None:
+    """A million messages on each of 24 streams cost less than a byte each, and 100 MB in all (G10).
+
+    Of fewer messages the allocator's own coming and going hides all but what each of them leaves behind.
+    """
+    grown_bytes = await play_on_many_streams(tmp_path, messages=messages)
+    figure("F8", f"n = {messages} messages on 24 streams, {grown_bytes / messages:.2f} bytes each")
+    assert grown_bytes / messages < most_bytes
     assert grown_bytes <= 100 * 1024**2
 
 
-async def play_on_many_streams(folder: Path, *, messages: int) -> tuple[int, int]:
-    """Have 24 bots play; how many messages went to and fro once it was warm, and by how much it grew."""
+KEEPS_MESSAGES: Final = """
+from arena import wire
+kept, honest = [], wire.decode
+def decode(data):
+    kept.append(bytearray(1024))
+    return honest(data)
+wire.decode = decode
+"""
+
+
+@pytest.mark.nightly
+async def test_an_arena_that_keeps_its_messages_is_found(tmp_path: Path, figure: Figure) -> None:
+    """Where every answer leaves a kibibyte behind the process grows by more than is allowed: F8 can fail."""
+    messages = 10_000
+    grown_bytes = await play_on_many_streams(tmp_path, messages=messages, broken=KEEPS_MESSAGES)
+    figure("F8", f"n = {messages} messages, {grown_bytes / messages:.0f} bytes each kept, as must be")
+    assert grown_bytes / messages > BYTES_A_MESSAGE
+
+
+async def play_on_many_streams(folder: Path, *, messages: int, broken: str = "") -> int:
+    """Have 24 bots play; by how much the arena grew with so many messages to and fro, once it was warm."""
     names = [f"bot{number}" for number in range(24)]
     # In this game nobody is ever out of chips: there are more messages in it than are sent.
     file = tournament_file(folder, names=names, blocks=20_000, deals=60, at_once=24, preset="tavern")
-    run = await Run.start(file, folder / "run", remote=names)
+    run = await Run.start(file, folder / "run", remote=names, broken=broken)
     bots, arena = run.bots(), psutil.Process(run.process.pid)
     async with seated(bots):
         # A request and its answer.
@@ -163,4 +191,4 @@ async def play_on_many_streams(folder: Path, *, messages: int) -> tuple[int, int
         grown = arena.memory_info().rss - before
         run.process.kill()
         await run.wait()
-    return messages, grown
+    return grown
