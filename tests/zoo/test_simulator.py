@@ -15,12 +15,13 @@ from arena.faults import FaultCause
 from arena.link import Link
 from arena.messages import MAX_TRIES, Answer
 from arena.record import DecisionRecord, Origin
-from arena.referee import Timing
+from arena.referee import Referee, Timing
+from arena.results import SessionResult
 from arena.runner import SessionRunner
 from tests.figures import Figure
 from tests.zoo.reference import always, at_numbers, expected
 from tests.zoo.simulator import US, BadBot, Deed, simulate
-from tests.zoo.small_arena import Outcome
+from tests.zoo.small_arena import SEED, Outcome
 
 CLOCK = ClockSettings(move_ms=1000, bank_ms=700, first_answer_ms=300, increment_ms=100, max_strikes=4)
 ANSWER = Deed("answer", 0)
@@ -89,16 +90,35 @@ def judge_decision(request_id: int, record: DecisionRecord, bot: BadBot) -> None
 @pytest.mark.parametrize("name", ["say_nothing", "drop", "garble"])
 async def test_no_way_of_not_answering_pays(name: str, least: int, figure: Figure) -> None:
     """The chips of every session are those of a bot that answers with the fallback itself (K18, F7)."""
-    patient = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=0, max_strikes=10**6)
     deals, numbers = 0, itertools.count()
     while deals < least:
         seed = sha256(f"stalling {next(numbers)}".encode()).digest()
-        outcome, _ = await simulate(itertools.repeat(Deed(name, 0)), clock=patient, deals=100, seed=seed)
-        wanted = expected(outcome, always, max_strikes=10**6)
-        assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks
-        assert outcome.bad.strikes == wanted.strike_count
-        deals += outcome.result.deals
+        deals += await see_that_it_does_not_pay(name, seed)
     figure("F7", f"n = {deals} deals, difference 0 in each")
+
+
+async def see_that_it_does_not_pay(name: str, seed: bytes = SEED) -> int:
+    """Have a bot do the same at every turn, and hold its chips against the fallback's; how many deals."""
+    patient = ClockSettings(move_ms=1000, bank_ms=0, first_answer_ms=0, max_strikes=10**6)
+    outcome, _ = await simulate(itertools.repeat(Deed(name, 0)), clock=patient, deals=100, seed=seed)
+    wanted = expected(outcome, always, max_strikes=10**6)
+    assert tuple(seat.stack for seat in outcome.result.seats) == wanted.stacks
+    assert outcome.bad.strikes == wanted.strike_count
+    return outcome.result.deals
+
+
+async def test_a_bonus_for_not_answering_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a seat gains a chip by its strikes, its chips are not those of the fallback: K18 can fail."""
+    honest = Referee.result
+
+    def generous(referee: Referee) -> SessionResult:
+        result = honest(referee)
+        seats = [replace(seat, stack=seat.stack + (seat.strikes > 0)) for seat in result.seats]
+        return replace(result, seats=tuple(seats))
+
+    monkeypatch.setattr(Referee, "result", generous)
+    with pytest.raises(AssertionError, match=r"assert \(\d"):
+        await see_that_it_does_not_pay("say_nothing")
 
 
 @pytest.mark.parametrize(("load_ms", "allowed"), [(1300, True), (1301, False)])
