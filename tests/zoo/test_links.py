@@ -1,6 +1,7 @@
 """Links lost, cut, slow or silent: what a bot that comes back finds, and what it is charged (F7, E08)."""
 
 import asyncio
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from random import Random
 from time import monotonic
@@ -225,41 +226,49 @@ class Wired(RawBot):
     """Plays through a wire, which is spoilt when it is first asked; dials again when it is cut.
 
     Attributes:
-        is_asked: whether there was a request yet.
+        is_asked: set from the first request on.
     """
 
     name = "wired"
 
     def __init__(self, settings: Settings, wire: Wire) -> None:
         super().__init__(Settings(wire.address, settings.token))
-        self.is_asked = False
-        self._is_asked_or_over = asyncio.Event()
+        self.is_asked = asyncio.Event()
+        self._is_over = asyncio.Event()
 
     async def run(self) -> None:
-        """Play on as many streams as it takes."""
+        """Play, and say when it is over."""
         try:
-            await self.converse()
-            while self.status is not None and self.status[0] is grpc.StatusCode.UNAVAILABLE:
-                # The arena may be gone for good, which is found out at once, again and again.
-                await asyncio.sleep(REDIAL_S)
-                await self.converse()
+            await self.play()
         finally:
-            self._is_asked_or_over.set()
+            self._is_over.set()
+
+    async def play(self) -> None:
+        """Play on as many streams as it takes."""
+        await self.converse()
+        while self.status is not None and self.status[0] is grpc.StatusCode.UNAVAILABLE:
+            # The arena may be gone for good, which is found out at once, again and again.
+            await asyncio.sleep(REDIAL_S)
+            await self.converse()
 
     async def asked(self, request: bot_pb2.Request) -> None:
         """Answer once the test has had its turn."""
-        first = not self.is_asked
-        self.is_asked = True
-        self._is_asked_or_over.set()
+        first = not self.is_asked.is_set()
+        self.is_asked.set()
         if first:
             # The wire is spoilt by whoever waits for this.
             await asyncio.sleep(0)
         await self.answer(request)
 
-    async def until_asked(self) -> None:
-        """Wait for its first request; it fails when its run ends without one."""
-        await self._is_asked_or_over.wait()
-        assert self.is_asked, f"{self.name} was never asked; its last stream ended with {self.status}"
+    async def until(self, sign: Coroutine[object, object, object]) -> None:
+        """Wait for a sign; fails when the bot's run ends without it."""
+        seen, over = asyncio.create_task(sign), asyncio.create_task(self._is_over.wait())
+        try:
+            await asyncio.wait({seen, over}, return_when=asyncio.FIRST_COMPLETED)
+            assert seen.done(), f"the bot's run is over, its last stream ended with {self.status}"
+        finally:
+            seen.cancel()
+            over.cancel()
 
 
 async def seat_wired(arena: SmallArena, stack: AsyncExitStack, name: str) -> tuple[Wired, Wire]:
@@ -270,13 +279,22 @@ async def seat_wired(arena: SmallArena, stack: AsyncExitStack, name: str) -> tup
     return bot, wire
 
 
+async def test_waiting_for_a_bot_that_was_turned_away_ends() -> None:
+    """It fails with what the bot was told, and does not wait for a request that never comes."""
+    async with small_arena(Setting()) as arena, wire_to(arena.arena.address) as wire:
+        bot = Wired(Settings(wire.address, "kratzen_" + "0" * 43), wire)
+        arena.seat(bot.run())
+        with pytest.raises(AssertionError, match="UNAUTHENTICATED"):
+            await bot.until(bot.is_asked.wait())
+
+
 async def test_a_black_hole_costs_the_limit_of_what_is_owed() -> None:
     """Nothing says that the peer is gone, and nobody waits longer than for a bot that is silent (G11)."""
     async with small_arena(Setting(clock=BRISK)) as arena, AsyncExitStack() as stack:
         arena.seat_good_bots()
         bot, wire = await seat_wired(arena, stack, "bad1")
         playing = asyncio.create_task(arena.play())
-        await bot.until_asked()
+        await bot.until(bot.is_asked.wait())
         wire.stop()
         (outcome,) = await playing
     assert {fault.cause for fault in outcome.bad.faults} == {FaultCause.TIMEOUT}
@@ -289,7 +307,7 @@ async def test_a_connection_that_is_reset_is_taken_up_again() -> None:
         arena.seat_good_bots()
         bot, wire = await seat_wired(arena, stack, "bad1")
         playing = asyncio.create_task(arena.play())
-        await bot.until_asked()
+        await bot.until(bot.is_asked.wait())
         wire.cut()
         (outcome,) = await playing
     undisturbed(outcome)
@@ -330,7 +348,7 @@ async def test_half_of_24_links_stop_and_go_on_in_another_order() -> None:
         playing = asyncio.create_task(arena.play())
         stopped = chance.sample(wired, 12)
         for bot, wire in stopped:
-            await bot.until_asked()
+            await bot.until(bot.is_asked.wait())
             wire.stop()
         for _, wire in chance.sample(stopped, 12):
             wire.free()
@@ -350,9 +368,9 @@ async def test_a_peer_that_vanishes_is_noticed_though_it_owes_nothing(pings: int
     limits = LinkLimits(keepalive_interval_ms=interval_s * 1000)
     async with small_arena(Setting(limits=limits)) as arena, AsyncExitStack() as stack:
         presence = arena.presence("bad1")
-        _, wire = await seat_wired(arena, stack, "bad1")
+        bot, wire = await seat_wired(arena, stack, "bad1")
         await asyncio.wait_for(presence.wait(), 30)
-        await wire.pings_of_arena.more(pings)
+        await bot.until(wire.pings_of_arena.more(pings))
         wire.stop()
         began_s = monotonic()
         await asyncio.wait_for(presence.is_over.wait(), interval_s + 20)
@@ -374,6 +392,10 @@ def pinging(every_s: int) -> type[Wired]:
             ("grpc.http2.max_pings_without_data", 0),
         )
 
+        async def play(self) -> None:
+            """Play on one stream: that it is cut off is not to be made good."""
+            await self.converse()
+
     return Pinging
 
 
@@ -386,12 +408,12 @@ async def test_pings_cut_nobody_off(pings: int, figure: Figure) -> None:
     Those of 20 and 30 s hear the arena's own pings before, and may have nothing to ask.
     """
     async with small_arena(Setting()) as arena, AsyncExitStack() as stack:
-        running, wires = [], {}
+        running, bots, wires = [], {}, {}
         for every_s in (10, 20, 30):
             wires[every_s] = await stack.enter_async_context(wire_to(arena.arena.address))
-            bot = pinging(every_s)(arena.settings(f"bad{every_s}"), wires[every_s])
-            running.append(arena.seat(bot.converse()))
-        await wires[10].pings_of_bot.more(pings)
+            bots[every_s] = pinging(every_s)(arena.settings(f"bad{every_s}"), wires[every_s])
+            running.append(arena.seat(bots[every_s].run()))
+        await bots[10].until(wires[10].pings_of_bot.more(pings))
         assert not any(task.done() for task in running)
         assert all(arena.arena.lobby.member(f"bad{every_s}").is_there for every_s in wires)
     seen = {f"{every_s} s": wire.pings_of_bot.count for every_s, wire in wires.items()}
