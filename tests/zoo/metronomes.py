@@ -21,8 +21,9 @@ from sample_bots.faulty import RawBot
 from tests.zoo.small_arena import SmallArena
 
 Journal: TypeAlias = dict[tuple[str, int], tuple[int, int]]
-"""By session and request: microseconds from reading the request to having the answer ready, and by how
-many this process was late besides: when it read, and until its transport had taken the answer."""
+"""By session and request, every one that was read: microseconds from then to having the answer ready (or to
+the end of the stream), and by how many this process was late besides: when it read, and until its
+transport had taken the answer."""
 
 
 TIME: Final = SystemTime()
@@ -56,17 +57,24 @@ class Metronome(RawBot):
             await asyncio.gather(*self._answers, return_exceptions=True)
 
     async def asked(self, request: bot_pb2.Request) -> None:
-        """Begin to wait."""
-        self._answers.add(asyncio.create_task(self._answer_later(request, TIME.now_us())))
-
-    async def _answer_later(self, request: bot_pb2.Request, read_us: int) -> None:
+        """Note it, whatever becomes of it, and begin to wait."""
+        read_us = TIME.now_us()
         late_us = self._heartbeat.lag_us(read_us - LOOK_BACK_US, read_us)
-        await asyncio.sleep(self._after_ms / 1000)
-        ready_us = TIME.now_us()
-        async with self._one_at_a_time:
-            await self.answer(request)
-        late_us += TIME.now_us() - ready_us
-        self.journal[request.session_id, request.request_id] = (ready_us - read_us, late_us)
+        self.journal[request.session_id, request.request_id] = (0, late_us)
+        self._answers.add(asyncio.create_task(self._answer_later(request, read_us, late_us)))
+
+    async def _answer_later(self, request: bot_pb2.Request, read_us: int, late_us: int) -> None:
+        key = request.session_id, request.request_id
+        try:
+            await asyncio.sleep(self._after_ms / 1000)
+        finally:
+            ready_us = TIME.now_us()
+            self.journal[key] = (ready_us - read_us, late_us)
+        try:
+            async with self._one_at_a_time:
+                await self.answer(request)
+        finally:
+            self.journal[key] = (ready_us - read_us, late_us + TIME.now_us() - ready_us)
 
 
 @dataclass(frozen=True, slots=True)

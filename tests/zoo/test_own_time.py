@@ -11,16 +11,18 @@ import pytest
 
 from arena.clock import ClockSettings
 from arena.faults import FaultCause
-from arena.lag import Heartbeat
+from arena.lag import BEAT_US, Heartbeat
+from arena.link import Link, Stream
+from arena.messages import ArenaMessage, Request
 from arena.record import DecisionRecord, Origin
 from arena.referee import Timing
 from arena.runner import SessionRunner
 from kratzen.sdk.client import Settings
 from tests.figures import Figure
-from tests.zoo import pauses
+from tests.zoo import pauses, test_clocks
 from tests.zoo.runs import Kept, Run, seated, tournament_file
 from tests.zoo.small_arena import CALM, GOOD, Outcome, Setting, bad_name, small_arena
-from tests.zoo.test_clocks import LIMIT_MS, SMALL, SlowStarter, see_that_half_the_limit_is_in_time
+from tests.zoo.test_clocks import LIMIT_MS, SMALL, Beats, SlowStarter, see_that_half_the_limit_is_in_time
 
 US_PER_S: Final = 1_000_000
 
@@ -170,3 +172,35 @@ async def test_an_arena_that_charges_its_own_time_is_found(
     monkeypatch.setattr(SessionRunner, "_timing", greedy)
     with pytest.raises(AssertionError, match=r"Judged\(bot="):
         await see_that_half_the_limit_is_in_time(SMALL, figure)
+
+
+@pytest.mark.nightly
+async def test_a_request_that_was_never_sent_is_found(
+    monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
+    """Where a bot is timed out for a request that did not leave the arena, no journal has it: F5 can fail."""
+    whole, lost = Link.take_batch, list[Request]()
+
+    def lossy(link: Link, stream: Stream, now_us: int) -> tuple[ArenaMessage, ...]:
+        batch = whole(link, stream, now_us)
+        if not lost:
+            lost.extend([message for message in batch if isinstance(message, Request)])
+            return tuple([message for message in batch if not isinstance(message, Request)])
+        return batch
+
+    monkeypatch.setattr(Link, "take_batch", lossy)
+    with pytest.raises(AssertionError, match="was never sent what it is judged for"):
+        await see_that_half_the_limit_is_in_time(SMALL, figure)
+
+
+@pytest.mark.nightly
+async def test_an_arena_that_does_not_say_that_it_is_late_is_found(
+    monkeypatch: pytest.MonkeyPatch, figure: Figure
+) -> None:
+    """Where every beat is too late and the arena takes no notice of it: F5 can fail."""
+    monkeypatch.setattr(Heartbeat, "is_late", False)
+    monkeypatch.setattr(test_clocks, "LATE_US", -BEAT_US)
+    beats = Beats(monkeypatch)
+    logs = await see_that_half_the_limit_is_in_time(SMALL, figure)
+    with pytest.raises(AssertionError, match="arena late"):
+        beats.judge(logs, lambda *_: None)
