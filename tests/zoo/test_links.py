@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from random import Random
 from time import monotonic
 from typing import Any, Final
@@ -10,9 +11,11 @@ from typing import Any, Final
 import grpc
 import pytest
 
+from arena.clock import US_PER_MS
 from arena.faults import FaultCause
 from arena.lag import Heartbeat
 from arena.link import Link, LinkLimits
+from arena.runner import Clockwork
 from kratzen.sdk.client import Settings
 from kratzen.v1 import bot_pb2
 from sample_bots.faulty import RawBot
@@ -24,8 +27,19 @@ from tests.zoo.small_arena import BRISK, CALM, Outcome, Setting, SmallArena, sma
 
 ROUNDING_MS: Final = 1
 SLACK_MS: Final = 50
-"""By so much at most either sight of a request is later than the arena's reckoning."""
+"""By so much at most either sight of a request is later than the arena's reckoning, lag aside."""
+LOOK_BACK_US: Final = 500_000
+"""What the loop of arena and bots was late by in so long a time may have kept a request from being seen."""
 REDIAL_S: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A request as a bot saw it: when, and by how much that may have been late."""
+
+    request: bot_pb2.Request
+    at_ms: float
+    late_ms: float
 
 
 class Returner(RawBot):
@@ -38,13 +52,14 @@ class Returner(RawBot):
 
     name = "returner"
 
-    def __init__(self, settings: Settings, chance: Random, most_s: float) -> None:
+    def __init__(self, settings: Settings, clockwork: Clockwork, chance: Random, most_s: float) -> None:
         super().__init__(settings)
         self.returns = 0
+        self._clockwork = clockwork
         self.differences: list[str] = []
         self._chance = chance
         self._most_s = most_s
-        self._seen: dict[int, tuple[bot_pb2.Request, float]] = {}
+        self._seen: dict[int, Sight] = {}
 
     async def run(self) -> None:
         """Play on as many streams as it takes."""
@@ -55,26 +70,29 @@ class Returner(RawBot):
 
     async def asked(self, request: bot_pb2.Request) -> None:
         """Drop the link, or compare."""
+        at_us = self._clockwork.time.now_us()
+        late_us = self._clockwork.heartbeat.lag_us(at_us - LOOK_BACK_US, at_us)
+        sight = Sight(request, at_us / US_PER_MS, late_us / US_PER_MS)
         if request.request_id not in self._seen:
-            self._seen[request.request_id] = (request, monotonic())
+            self._seen[request.request_id] = sight
             assert self._call is not None
             self._call.cancel()
             return
-        before, seen_s = self._seen[request.request_id]
         self.returns += 1
-        self._compare(before, request, (monotonic() - seen_s) * 1000)
+        self._compare(self._seen[request.request_id], sight)
         await self.answer(request)
 
-    def _compare(self, before: bot_pb2.Request, now: bot_pb2.Request, away_ms: float) -> None:
-        spent_ms = before.time_left_ms - now.time_left_ms
+    def _compare(self, before: Sight, now: Sight) -> None:
+        away_ms = now.at_ms - before.at_ms
+        spent_ms = before.request.time_left_ms - now.request.time_left_ms
         # Nothing was given and nothing was taken but the time away; either sight may have come a little late.
-        if abs(away_ms - spent_ms) > ROUNDING_MS + SLACK_MS:
+        if abs(away_ms - spent_ms) > ROUNDING_MS + SLACK_MS + before.late_ms + now.late_ms:
             self.differences.append(f"away {away_ms} ms, charged {spent_ms} ms")
         same = bot_pb2.Request()
-        same.CopyFrom(now)
-        same.time_left_ms = before.time_left_ms
-        if same != before:
-            self.differences.append(f"request {before.request_id} is another one")
+        same.CopyFrom(now.request)
+        same.time_left_ms = before.request.time_left_ms
+        if same != before.request:
+            self.differences.append(f"request {same.request_id} is another one")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +134,7 @@ async def play_with_returners(tables: int, most_s: float) -> tuple[list[Outcome]
     async with small_arena(setting) as arena:
         arena.seat_good_bots()
         bots = [
-            Returner(arena.settings(name), Random(name), most_s)  # noqa: S311 - the same every time
+            Returner(arena.settings(name), arena.arena.clockwork, Random(name), most_s)  # noqa: S311 - the same every time
             for name in setting.bad_names
         ]
         for bot in bots:
