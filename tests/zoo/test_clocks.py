@@ -99,11 +99,11 @@ class Beats:
         self._last: tuple[Heartbeat, int] | None = None
         beat, close = Heartbeat.beat, SessionRunner.close
 
-        def kept_beat(heartbeat: Heartbeat, now_us: int) -> None:
+        def kept_beat(heartbeat: Heartbeat, now_us: int, waited_us: int = 0) -> None:
             if self._last is not None and self._last[0] is heartbeat:
                 self._late_us.append(now_us - self._last[1] - BEAT_US)
             self._last = (heartbeat, now_us)
-            beat(heartbeat, now_us)
+            beat(heartbeat, now_us, waited_us)
 
         def kept_close(runner: SessionRunner, ending: AttemptEnd) -> None:
             self.late_at_ends.append(percentile(list(self._late_us), 99) > LATE_US)
