@@ -26,7 +26,13 @@ from arena.cli.errors import (
     EXIT_USAGE,
     CommandFailed,
 )
-from arena.cli.output import drop_live_streams, drop_stdout, open_closed_streams, write_plainly_where_needed
+from arena.cli.output import (
+    drop_live_streams,
+    drop_stdout,
+    open_closed_streams,
+    outlive_terminals,
+    write_plainly_where_needed,
+)
 from arena.text import escape
 
 # gRPC hooks into forks unless told otherwise before its import; the arena starts bots.
@@ -117,6 +123,7 @@ def check_traces(environment: Mapping[str, str] = os.environ) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
     open_closed_streams()
+    outlive_terminals()
     write_plainly_where_needed()
     # Until a command has its own way to stop: as for Ctrl-C, everything that is open is closed.
     for number in ending_signals():

@@ -4,6 +4,7 @@ Loaded for every command, `--help` too: only light modules may be imported here.
 """
 
 import codecs
+import errno
 import io
 import json
 import os
@@ -11,7 +12,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
@@ -58,6 +59,32 @@ def write_plainly_where_needed() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+
+
+class _TerminalFile(io.FileIO):
+    """A terminal that may be closed: what is written to it then goes nowhere, and is no failure."""
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - anything that has bytes, as FileIO takes it
+        """Write; a terminal that is gone says EIO, before or after the signal that tells of it."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            _drop(self.fileno())
+            return len(data)
+
+
+def outlive_terminals() -> None:
+    """Let stdout and stderr fail no more once their terminal is closed, since SIGHUP may be told later."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and stream.isatty():
+            file = _TerminalFile(stream.fileno(), "w", closefd=False)
+            text = io.TextIOWrapper(
+                io.BufferedWriter(file), stream.encoding, stream.errors, line_buffering=True
+            )
+            setattr(sys, name, text)
 
 
 def drop_stdout() -> None:

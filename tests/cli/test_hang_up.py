@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import click
 import pytest
 
+from arena.cli.output import outlive_terminals
 from tests.arena.served import KRATZEN, LIMIT_S, RawStream, end, environment, served
 from tests.arena.test_serve import assert_told_to_come_back
 from tests.cli.calling import HEAD
@@ -76,6 +78,17 @@ def test_a_run_whose_terminal_is_closed_ends_in_order(file: Path, tmp_path: Path
     with terminal("run", file, "--out", tmp_path / "run") as opened:
         assert opened.address()
         assert opened.close() == 129
+
+
+def test_what_is_written_before_the_signal_is_handled_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal says that it is gone at once, the signal comes when it comes."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w", encoding="utf-8") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        outlive_terminals()
+        os.close(ours)
+        for _ in range(2):
+            click.echo("nobody reads this")
 
 
 def test_an_arena_whose_terminal_is_closed_sends_its_bots_away(tmp_path: Path) -> None:
