@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import grpc
 import grpc.aio
 
-from arena.auth import refuse
+from arena.calls import caller_may_leave, end_call, refuse
 from arena.clock import US_PER_MS, Patience
 from arena.config import TournamentFile, parse_tournament, read_tournament
 from arena.door import Door
@@ -21,7 +21,6 @@ from arena.hall import Hall
 from arena.lag import limited
 from arena.refusals import Refusal, RefusedError
 from arena.sections import ConfigError
-from arena.server import caller_may_leave, end_call
 from arena.store import StoreError
 from arena.wire import admin as wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc

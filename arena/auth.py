@@ -7,7 +7,7 @@ secrets themselves takes the same time whatever they are. Tokens are never logge
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, Final, TypeAlias
@@ -16,6 +16,7 @@ import grpc
 import grpc.aio
 import structlog
 
+from arena.calls import refuse
 from arena.clock import MS_PER_SECOND, Time
 from arena.door import Door, address_of
 
@@ -145,18 +146,13 @@ class Porter:
         refuse(context, grpc.StatusCode.UNAUTHENTICATED, sentence)
 
 
-def refuse(context: grpc.aio.ServicerContext[Any, Any], status: grpc.StatusCode, sentence: str) -> None:
-    """Have a call end with a status, once its handler returns, which it must do now.
-
-    `abort` would do the same by an exception, whose traceback is garbage that goes round in a circle:
-    with a thousand a second of them the collector stands in everybody's way.
-    """
-    context.set_code(status)
-    context.set_details(sentence)
-
-
 class AdminGate(grpc.aio.ServerInterceptor):
-    """Lets none but the admin call some services; of other calls not even the request is read."""
+    """Lets none but the admin call some services; of other calls not even the request is read.
+
+    They are refused by handlers that take a stream of requests, whatever the method takes: gRPC hands
+    such a call over at its headers, and any other once its request is there, for which a caller could
+    let it wait for ever.
+    """
 
     def __init__(self, services: Iterable[str], admin_pass: AdminPass, porter: Porter) -> None:
         """Stand before services, which are given by their full names."""
@@ -164,8 +160,8 @@ class AdminGate(grpc.aio.ServerInterceptor):
         self._pass = admin_pass
         self._porter = porter
         self._refusals: dict[bool, _Handler] = {
-            False: grpc.unary_unary_rpc_method_handler(self._refuse),
-            True: grpc.unary_stream_rpc_method_handler(self._refuse),
+            False: grpc.stream_unary_rpc_method_handler(self._refuse),
+            True: grpc.stream_stream_rpc_method_handler(self._refuse),
         }
 
     async def intercept_service(
@@ -182,8 +178,10 @@ class AdminGate(grpc.aio.ServerInterceptor):
             return handler
         return self._refusals[handler.response_streaming]
 
-    async def _refuse(self, request: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        del request
+    async def _refuse(
+        self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[Any, Any]
+    ) -> None:
+        del requests
         await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
 
 

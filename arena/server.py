@@ -7,10 +7,9 @@ looks on the wire is `arena.wire`'s.
 import asyncio
 import errno
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import grpc
 import grpc.aio
@@ -18,7 +17,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from arena import wire
-from arena.auth import Porter, TokenRing, authorization_of, refuse
+from arena.auth import Porter, TokenRing, authorization_of
+from arena.calls import caller_may_leave, end_call, refuse
 from arena.clock import US_PER_MS
 from arena.lag import Alarm, limited
 from arena.link import CloseStatus, Stream
@@ -30,8 +30,6 @@ held to is checked here: an arena that sees the message can say whose fault it w
 
 STOP_GRACE_S: Final = 1.0
 """What streams get to send their last words when the server stops."""
-LAST_WORD_S: Final = 1.0
-"""What a caller that does not read gets to take the status of its call."""
 
 _BIND_ERRORS: Final = {
     errno.EADDRINUSE: "it is in use",
@@ -54,28 +52,6 @@ class Tls:
 
     certificate: bytes
     key: bytes
-
-
-@contextmanager
-def caller_may_leave() -> Iterator[None]:
-    """Around what is sent: a call that was cancelled meanwhile ends, since nobody is there to hear more."""
-    try:
-        yield
-    except grpc.aio.InternalError:
-        raise asyncio.CancelledError from None
-
-
-async def end_call(context: grpc.aio.ServicerContext[Any, Any], status: grpc.StatusCode, detail: str) -> None:
-    """End a call with a status; nobody waits for a caller to read it who has read nothing so far.
-
-    gRPC sends a status after what was sent before, and keeps it, with the little that waits, until
-    that is read or the connection is gone.
-    """
-    try:
-        async with asyncio.timeout(LAST_WORD_S):
-            await context.abort(status, detail)
-    except TimeoutError:
-        raise asyncio.CancelledError from None
 
 
 class ServerError(Exception):

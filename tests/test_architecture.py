@@ -19,7 +19,7 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 
 LAYERS: Final = (
-    ("edge", "arena", "cli server auth admin admin_services hall roster hosted running_check"),
+    ("edge", "arena", "cli server auth calls admin admin_services hall roster hosted running_check"),
     (
         "edge",
         "arena",
@@ -60,7 +60,7 @@ CLIENTS: Final[Mapping[str, frozenset[str]]] = {
 
 _SERVICES: Final = frozenset({"arena.server", "arena.admin_services", "arena.admin"})
 """Both ends of gRPC in the arena: the streams of bots, and the admin services with their client."""
-_GRPC_USERS: Final = _SERVICES | {"arena.auth", "kratzen.sdk", BAD_BOTS}
+_GRPC_USERS: Final = _SERVICES | {"arena.auth", "arena.calls", "kratzen.sdk", BAD_BOTS}
 _PROTOBUF_USERS: Final = _SERVICES | {"arena.wire", "kratzen.sdk", BAD_BOTS}
 
 RESERVED: Final[Mapping[str, frozenset[str]]] = {
@@ -313,12 +313,12 @@ def test_a_module_without_a_place_is_named() -> None:
         (
             "arena.runner",
             "import grpc.aio",
-            "only arena.admin, arena.admin_services, arena.auth, arena.server",
+            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.server",
         ),
         (
             "arena.launcher",
             "import grpc",
-            "only arena.admin, arena.admin_services, arena.auth, arena.server",
+            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.server",
         ),
         ("arena.lobby", "from kratzen.v1 import bot_pb2", "imports kratzen.v1"),
         (

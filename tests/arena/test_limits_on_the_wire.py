@@ -58,6 +58,7 @@ class Arena:
     def __init__(self, arena: OpenArena, channel: grpc.aio.Channel) -> None:
         self.hall = arena.hall
         self.lobby = arena.lobby
+        self.door = arena.door
         self._channel = channel
         self._admin = (("authorization", f"Bearer {ADMIN_TOKEN}"),)
 
@@ -98,6 +99,12 @@ class Arena:
             for message in messages:
                 await call.write(message)
         return await _answered(call)
+
+    def headers_alone(self, method: str, token: str) -> Call:
+        """A call of any method whose request is never sent."""
+        stub: Any = self._channel.stream_stream(method)
+        call: Call = stub(metadata=(("authorization", f"Bearer {token}"),))
+        return call
 
 
 async def _answered(call: Call) -> Call:
@@ -235,6 +242,23 @@ async def test_watchers_are_bounded(tmp_path: Path) -> None:
             )
         first.cancel()
         (await let_in(lambda: arena.watch(its_id), PATIENCE_S)).cancel()
+
+
+# ------------------------------------------------------------------ those with a wrong token
+
+
+async def test_headers_alone_are_refused_and_counted(tmp_path: Path) -> None:
+    """Who never sends the request of an admin's call is refused as soon as its token is seen to be wrong."""
+    methods = [
+        f"/{service.full_name}/{method.name}"
+        for service in admin_pb2.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+    ]
+    async with arena_at(tmp_path, door=DoorLimits(free_failures=len(methods))) as arena:
+        for count, method in enumerate(methods, start=1):
+            code, said = await end_of(arena.headers_alone(method, new_token()))
+            assert (code, "admin token" in said) == (grpc.StatusCode.UNAUTHENTICATED, True), method
+            assert arena.door.failures("ipv4:127.0.0.1") == count
 
 
 # ------------------------------------------------------------------ those who play
