@@ -1,4 +1,4 @@
-"""Can a bot guess others' cards from what it is told? A guesser, and where the seeds come from (F12b, X12)."""
+"""Can a bot guess others' cards from what it is told? A guesser, and where seeds come from (F12b, X12)."""
 
 import math
 import secrets

@@ -306,12 +306,13 @@ async def test_steps_of_the_wall_clock_change_no_result() -> None:
     assert len(digests) == 1
 
 
-def test_stamps_of_one_process_are_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wall clock that is put back holds the stamps up until it has caught up; they are UTC (F6)."""
+@pytest.fixture
+def wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wall clock by a script, whichever way it is asked: it is put forward, back, and goes on."""
     hours = iter((12, 13, 12, 12, 13, 14))
 
     class Stepped(datetime):
-        """A wall clock by a script."""
+        """A wall clock by that script."""
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> "Stepped":
@@ -319,6 +320,23 @@ def test_stamps_of_one_process_are_in_order(monkeypatch: pytest.MonkeyPatch) -> 
             return cls(2026, 3, 29, next(hours), tzinfo=tz)
 
     monkeypatch.setattr("arena.clock.datetime", Stepped)
+    monkeypatch.setattr("time.time", lambda: Stepped.now(UTC).timestamp())
+    monkeypatch.setattr("time.time_ns", lambda: int(Stepped.now(UTC).timestamp()) * 10**9)
+
+
+@pytest.mark.usefixtures("wall_clock")
+def test_limits_do_not_follow_the_wall_clock() -> None:
+    """While that is put forward and back by hours, the clock of limits goes on by what has passed (T14)."""
+    time, began_s = SystemTime(), monotonic()
+    looks = [time.now_us() for _ in range(6)]
+    took_us = (monotonic() - began_s) * 1_000_000
+    assert looks == sorted(looks)
+    assert looks[-1] - looks[0] <= took_us + 1
+
+
+@pytest.mark.usefixtures("wall_clock")
+def test_stamps_of_one_process_are_in_order() -> None:
+    """A wall clock that is put back holds the stamps up until it has caught up; they are UTC (F6)."""
     time = SystemTime()
     stamps = [time.utc_text() for _ in range(6)]
     assert stamps == sorted(stamps)
