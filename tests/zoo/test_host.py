@@ -4,14 +4,15 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import grpc
 import grpc.aio
-import psutil
 import pytest
 
 from arena.results import SessionResult
@@ -20,9 +21,11 @@ from kratzen.sdk import Request
 from kratzen.sdk.client import Settings, play
 from sample_bots.faulty.raw import PLAY, Call, RawBot
 from sample_bots.random_bot import RandomBot
+from tests.arena.served import Served, served
 from tests.zoo.small_arena import GOOD, Setting, ZooLedger, small_arena, tournament_of
 
 PATIENCE_S: Final = 30
+MIB: Final = 1024 * 1024
 
 
 class HeldUpLedger(ZooLedger):
@@ -74,6 +77,8 @@ class Bomb(RawBot):
     def __init__(self, settings: Settings, size: int) -> None:
         super().__init__(settings)
         self._size = size
+        self.sent_s = 0.0
+        """When all of it was on its way; packing it is the bomb's own business."""
 
     @asynccontextmanager
     async def dialled(self) -> AsyncIterator[Call]:
@@ -88,21 +93,49 @@ class Bomb(RawBot):
     async def opened(self) -> None:
         """Say Hello and send it."""
         await self.say_hello()
-        await self.write(bytes(self._size))
+        try:
+            await self.write(bytes(self._size))
+        finally:
+            self.sent_s = monotonic()
 
 
-@pytest.mark.parametrize("mib", [1, 64])
-async def test_a_message_is_measured_once_it_is_unpacked(mib: int) -> None:
-    """However small it travelled: it is refused, and takes up no memory (X16)."""
-    process = psutil.Process()
-    async with small_arena(Setting()) as arena:
-        bot = Bomb(arena.settings("bad1"), mib * 1024 * 1024)
-        before = process.memory_info().rss
-        await asyncio.wait_for(bot.converse(), PATIENCE_S)
-        grown = process.memory_info().rss - before
+@pytest.fixture(scope="module")
+def arena_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An arena in a process of its own, so that what is measured there is the arena's."""
+    with served(tmp_path_factory.mktemp("host")) as arena:
+        yield arena
+
+
+def memory_kib(process: int, field: str) -> int:
+    """A line of what the kernel says of a process's memory: `VmRSS` for now, `VmHWM` for its peak."""
+    said = Path(f"/proc/{process}/status").read_text()
+    return int(said.partition(f"{field}:")[2].split()[0])
+
+
+def forget_peak(process: int) -> None:
+    """Have the peak of a process's memory count from now on (proc(5), clear_refs)."""
+    Path(f"/proc/{process}/clear_refs").write_text("5")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("mib", [1, 7, 64])
+async def test_a_message_is_measured_once_it_is_unpacked(arena_outside: Served, mib: int) -> None:
+    """However small it travelled: it is refused within 1 s, and takes up little at no time (X16, F12e).
+
+    One of 64 MiB is more than gRPC unpacks, one of 7 MiB less, and above what the arena takes.
+    """
+    with arena_outside.client() as client:
+        token = client.register_bot(f"bomb-{mib}")
+    bot = Bomb(Settings(arena_outside.address, token), mib * MIB)
+    process = arena_outside.process.pid
+    forget_peak(process)
+    before = memory_kib(process, "VmRSS")
+    await asyncio.wait_for(bot.converse(), PATIENCE_S)
+    took_s = monotonic() - bot.sent_s
     assert bot.status is not None
     assert bot.status[0] is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert grown <= 64 * 1024 * 1024
+    assert took_s <= 1
+    assert (memory_kib(process, "VmHWM") - before) * 1024 <= 64 * MIB
 
 
 TWO_LOOPS: Final = """
