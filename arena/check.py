@@ -189,7 +189,7 @@ class Checker:
         times = times_of(outcomes)
         asked = sum(map(len, times.values()))
         praise = f"{asked} decisions in {len(outcomes)} sessions, each option value once"
-        # A bot that folds whenever it can is not asked for more: no fault, but its author should know.
+        # What a bot is asked depends on how it plays: no fault, but its author should know.
         missing = [kind.value for kind in DecisionKind if kind not in times]
         return Finding(True, f"{praise}; it never came to: {', '.join(missing)}" if missing else praise)
 

@@ -1,7 +1,7 @@
 """The check of a bot: one that keeps the contract passes every step, and each breach fails its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -23,7 +23,7 @@ from arena.seats import Gone
 from arena.status import Verdict
 from engine.actions import Action, Bid, Call, DecisionKind, Declare
 from tests.arena.bots import LinkedBot, Returning, Script, first_legal
-from tests.arena.halls import Hesitant
+from tests.arena.halls import Hesitant, last_legal
 from tests.arena.tables import TableTime, illegal
 
 
@@ -449,15 +449,35 @@ async def test_a_bot_that_answers_both_copies_of_a_request_passes() -> None:
     assert "both copies" in found["repeated request"].sentence
 
 
-async def test_a_bot_that_folds_whenever_it_can_passes_with_a_remark() -> None:
-    """What it is not asked for is told, and no failure."""
+def fold_if_allowed(request: Request) -> Action:
+    """Fold whenever that is legal."""
+    call = Declare(Call.FOLD)
+    return call if call in request.legal else last_legal(request)
 
-    def fold(request: Request) -> Action:
-        call = Declare(Call.FOLD)
-        return call if call in request.legal else first_legal(request)
 
-    found = await verdicts(fold, only="every decision")
+@pytest.mark.parametrize("script", [first_legal, last_legal, fold_if_allowed])
+async def test_a_bot_is_asked_every_kind_of_decision(script: Callable[[Request], Action]) -> None:
+    """All six, whether it plays or stays out of whatever it can; there is nothing to remark."""
+    kinds = set()
+
+    def note(request: Request) -> Action:
+        kinds.add(request.legal.kind)
+        return script(request)
+
+    found = await verdicts(note, only="every decision")
     assert found["every decision"].passed
+    assert kinds == set(DecisionKind)
+    assert found["every decision"].sentence.endswith("each option value once")
+
+
+async def test_a_bot_that_is_not_asked_every_kind_passes_with_a_remark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where only the first session is played, a Muss, the kinds that are not asked in it are told."""
+    monkeypatch.setattr(check, "every_option_value", tuple)
+    found = await verdicts(first_legal, only="every decision")
+    assert found["every decision"].passed
+    assert found["every decision"].sentence.endswith("it never came to: bid, declare, exchange, discard")
 
 
 # ------------------------------------------------------------------ slow but honest

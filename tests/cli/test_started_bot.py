@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from arena.cli import started_bot
+from arena.cli.verdicts import VerdictReport
+from arena.launcher import ExitKind, ExitReport
+from arena.status import Verdict
 from tests.arena.served import KRATZEN, LIMIT_S, environment
+from tests.cli.calling import kratzen
 
 WAITS = """
 import os, signal, sys
@@ -52,6 +57,35 @@ def test_a_wrong_token_leaves_json_what_it_is() -> None:
     assert second["skipped"]
     # Which status it prints is gRPC's to say: a call that ends before it has begun is none of its own.
     assert document["stderr"][0].startswith("wrong_token: ")
+
+
+def test_what_a_bad_bot_printed_last_is_shown(tmp_path: Path) -> None:
+    """After the verdicts and beside them, on stderr, without what a terminal would act on."""
+    (tmp_path / "bot.py").write_text("print('no model here'); print('\\x1b[2Jgood bye'); raise SystemExit(3)")
+    done = check("python", str(tmp_path / "bot.py"))
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAIL  hello")
+    assert done.stderr == "the last that the bot printed:\n  no model here\n  \\x1b[2Jgood bye\n"
+
+
+def test_a_bad_bot_that_printed_nothing_is_told_by_its_verdicts(tmp_path: Path) -> None:
+    """There is no head above nothing."""
+    (tmp_path / "bot.py").write_text("raise SystemExit(3)")
+    done = check("python", str(tmp_path / "bot.py"))
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_what_a_good_bot_printed_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its author has nothing to look for in it."""
+
+    async def passed(command: tuple[str, ...], report: VerdictReport, *, deterministic: bool) -> ExitReport:
+        assert (command, deterministic) == (("python", "bot.py"), False)
+        report.add(Verdict("hello", True, "it came", ()))
+        return ExitReport(kind=ExitKind.EXITED, sentence="", last_lines=("chatty",), log=Path("log"))
+
+    monkeypatch.setattr(started_bot, "_check_until_signal", passed)
+    done = kratzen("bot", "check", "--", "python", "bot.py")
+    assert (done.code, done.out, done.err) == (0, "pass  hello             it came\n", "")
 
 
 @pytest.mark.parametrize(
