@@ -13,6 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict, WrappedLogger
 
+from arena.clock import ClockSettings
 from arena.record import Origin
 from engine.events import Decided
 from tests.figures import Figure
@@ -28,6 +29,10 @@ WITHIN: Final = 1.1
 ENOUGH: Final = 400
 """Calls that leave more behind than everything else that goes on meanwhile."""
 SETTING: Final = Setting(clock=CALM, tables=16, at_once=16, deals=2, is_one_bot=True)
+BESIDE: Final = Setting(
+    clock=ClockSettings(bank_ms=0, first_answer_ms=0), tables=4, at_once=4, is_one_bot=True
+)
+"""A few tables, long enough to be disturbed, whose bots have no time but that of each decision."""
 
 
 @dataclass
@@ -124,6 +129,26 @@ async def test_a_refused_call_leaves_little_for_the_collector(what: str) -> None
     assert left_over < 10 * calls.made
 
 
+async def test_good_bots_are_in_time_beside_wrong_tokens() -> None:
+    """With 1000 of them a second no decision is over its limit, the arena's own lag counted (F12f)."""
+    calls = Windows()
+    names = (*GOOD, *BESIDE.bad_names)
+    with capture_logs() as logs:
+        async with small_arena(BESIDE) as arena, strangers_outside(arena.arena.address) as strangers:
+            orchestra = await metronomes.start(arena, dict.fromkeys(names, THINKING_MS))
+            assert await arena.arena.lobby.wait_for(names, 30) == ()
+            async with strangers.calling("tokens", calls):
+                outcomes = await arena.play_tables()
+            arena.say_goodbye()
+            await orchestra.journals()
+    calls.add(outcomes)
+    assert [fault for each in outcomes for seat in each.result.seats for fault in seat.faults] == []
+    assert max(calls.latency_us) <= BESIDE.clock.move_ms * 1000
+    assert calls.ended == calls.made >= ENOUGH
+    assert max(entry["count"] for entry in logs if entry.get("address") == f"ipv4:{ADDRESS}") >= ENOUGH
+
+
+@pytest.mark.alone
 @pytest.mark.parametrize("rounds", [pytest.param(8, marks=pytest.mark.nightly)])
 async def test_wrong_tokens_cost_good_bots_no_time(rounds: int, figure: Figure) -> None:
     """With 1000 of them a second, the p99 of good bots' decisions stays within 10 % (F12f).
