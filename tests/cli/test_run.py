@@ -311,6 +311,26 @@ def test_faults_are_told_by_bot_and_cause(
     assert "bot anna" not in run_at_once(monkeypatch, file, "--out", tmp_path / "well").err
 
 
+def test_one_fault_is_seen_in_exit_code_and_summary(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bot that was away once of eight times is told once, with its session, and nobody else is (E03)."""
+
+    async def absent_once(self: PlayedAtOnce) -> Outcome:
+        assert isinstance(self._store, Store)
+        finish(self._store, 1, absent=2)
+        finish(self._store, 7)
+        return self.outcome
+
+    done = run_at_once(monkeypatch, file, "--out", tmp_path / "run", "--strict", play=absent_once)
+    with StoreReader.open(tmp_path / "run") as store:
+        first = store.results()[0]
+    assert done.code == EXIT_BOT_FAULTS
+    (told,) = [line for line in done.err.splitlines() if line.startswith("bot ")]
+    assert told.startswith(f"bot {first.seats[2].bot} was not there when the join limit was over: 1 time, ")
+    assert told.endswith(f", first in session {first.block}.{first.session}")
+
+
 def test_void_sessions_are_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are neither rated nor averaged, and whoever reads the table knows."""
     folder = make_run(tmp_path / "run", sessions=3)

@@ -246,6 +246,46 @@ async def test_proxies_are_kept_off_loopback(monkeypatch: pytest.MonkeyPatch) ->
         assert (await play(Diary(), arena.settings)).well
 
 
+@pytest.mark.parametrize("name", ["grpc_proxy", "https_proxy", "http_proxy"])
+def test_a_proxy_that_was_in_between_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a link goes by a proxy and does not come about, the variable that names it is told (G14)."""
+    for each in ("grpc_proxy", "https_proxy", "http_proxy"):
+        monkeypatch.delenv(each, raising=False)
+    refused = (grpc.StatusCode.UNAVAILABLE, "...: Connection refused")
+    direct = client._end_by_status(*refused, Settings("arena:1", TOKEN)).sentence
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    by_proxy = client._end_by_status(*refused, Settings("arena:1", TOKEN)).sentence
+    local = client._end_by_status(*refused, Settings("127.0.0.1:1", TOKEN)).sentence
+    other = client._end_by_status(
+        grpc.StatusCode.UNAUTHENTICATED, "who?", Settings("arena:1", TOKEN)
+    ).sentence
+    assert by_proxy == f"{direct} (by the proxy that {name} names)"
+    assert "proxy" not in direct + local + other
+
+
+async def test_a_dead_proxy_is_told_by_the_variable_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bot that dials another machine by a proxy where nobody listens says so itself (G14)."""
+    for each in ("grpc_proxy", "https_proxy", "no_proxy", "no_grpc_proxy"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    said: list[str] = []
+    told = asyncio.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        told.set()
+
+    monkeypatch.setattr(client, "_say", say)
+    playing = asyncio.create_task(play(Diary(), Settings("arena.example:7373", TOKEN)))
+    await told.wait()
+    playing.cancel()
+    await asyncio.wait([playing])
+    assert said[0] == (
+        "diary: no arena at arena.example:7373: nothing listens there (by the proxy that http_proxy names); "
+        "trying again"
+    )
+
+
 async def test_an_arena_behind_a_socket_is_reached(tmp_path: Path) -> None:
     """The address may be a Unix socket's."""
     arena = FakeArena(finish)
