@@ -27,8 +27,11 @@ PAUSE_US: Final = BEAT_US
 """A beat that is late by as much as the time between two says that the arena stood still or could not
 keep up, not just that it was busy."""
 
+IN_TIME_US: Final = 5_000
+"""A beat that is no later shows that the loop had dealt with all that had come before."""
+
 MOST_DOUBT_US: Final = 500_000
-"""More time than this nobody gains by a machine that is crowded."""
+"""More time than this nobody gains by an arena or a machine that has too much to do."""
 
 _KEPT_PAUSES: Final = 4096
 
@@ -52,6 +55,8 @@ class Heartbeat:
         self._window: deque[int] = deque(maxlen=WINDOW_BEATS)
         self._pauses: deque[tuple[int, int]] = deque(maxlen=_KEPT_PAUSES)
         self._waits: deque[tuple[int, int]] = deque([(now_us, waited_us)], _KEPT_WAITS)
+        self._in_time_us = now_us
+        """When the last beat came that was in time."""
 
     @property
     def p99_us(self) -> int:
@@ -75,6 +80,8 @@ class Heartbeat:
         due_us = self._last_us + BEAT_US
         self._late_us = max(0, now_us - due_us)
         self._window.append(self._late_us)
+        if self._late_us <= IN_TIME_US:
+            self._in_time_us = now_us
         if self._late_us >= PAUSE_US:
             self._pauses.append((due_us, now_us))
             self._late_us = 0
@@ -97,17 +104,26 @@ class Heartbeat:
             lag_us += _overlap_us(begin_us, end_us, since_us, at_us)
         return lag_us
 
-    def doubt_us(self, since_us: int) -> int:
-        """How long something that was waited for since then may have waited for a processor, unseen.
+    def doubt_us(self, since_us: int, at_us: int) -> int:
+        """How long what is dealt with at `at_us`, and was waited for since, may have waited here unseen.
 
-        That is how long the loop's thread did, from the beat before to the last one, up to `MOST_DOUBT_US`.
+        An answer that had come before a beat in time was dealt with by then: since that, it may have been
+        among all that the loop was busy with. And before, it passed through threads of the transport, which
+        wait for a processor as the loop's own thread does. While the loop is late, what is handed from one
+        to the other may be as late as a beat. It is all this together, up to `MOST_DOUBT_US`.
         """
+        busy_us = max(0, at_us - max(since_us, self._in_time_us) - BEAT_US - IN_TIME_US)
+        late_us = self.p99_us if self.is_late else 0
+        return min(busy_us + self._waited_us(since_us) + late_us, MOST_DOUBT_US)
+
+    def _waited_us(self, since_us: int) -> int:
+        """How long the loop's thread had to wait for a processor, from the beat before to the last one."""
         latest_us = first_us = self._waits[-1][1]
         for at_us, waited_us in reversed(self._waits):
             first_us = waited_us
             if at_us <= since_us:
                 break
-        return min(latest_us - first_us, MOST_DOUBT_US)
+        return latest_us - first_us
 
     def spared_us(self, since_us: int, at_us: int) -> int:
         """By how much a limit from `since_us` on is longer at `at_us`, since the arena was late meanwhile.

@@ -138,13 +138,13 @@ class SessionRunner:
         handed_at_us = seat.handed_at_us(request, asked_at_us)
         # One more than is allowed: an answer that took exactly the allowance is in time.
         left_us = allowance_us + 1 - self._elapsed(handed_at_us, now_us).charged_us
-        return left_us if left_us > 0 else left_us + self._clockwork.heartbeat.doubt_us(handed_at_us)
+        return left_us if left_us > 0 else left_us + self._clockwork.heartbeat.doubt_us(handed_at_us, now_us)
 
     def _timing(self, seat: Seat, request: Request, asked_at_us: int, at_us: int) -> Timing:
         """What is charged for the time since a request was handed over, and what is not.
 
-        Where the machine had the arena wait for a processor nobody can tell whether an answer did so too.
-        So what is above the allowance by no more than that is not charged.
+        Where the arena had too much to do, or waited for a processor, nobody can tell how long an answer
+        did so too. So what is above the allowance by no more than that is not charged.
         """
         handed_at_us = seat.handed_at_us(request, asked_at_us)
         seen = self._elapsed(handed_at_us, at_us)
@@ -152,7 +152,7 @@ class SessionRunner:
         if allowance_us is None or seen.charged_us <= allowance_us:
             return seen
         over_us = seen.charged_us - allowance_us
-        if over_us > self._clockwork.heartbeat.doubt_us(handed_at_us):
+        if over_us > self._clockwork.heartbeat.doubt_us(handed_at_us, at_us):
             return seen
         return Timing(allowance_us, seen.lag_us + over_us)
 

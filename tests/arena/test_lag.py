@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.lag import BEAT_US, LATE_US, MOST_DOUBT_US, PAUSE_US, Heartbeat
+from arena.lag import BEAT_US, IN_TIME_US, LATE_US, MOST_DOUBT_US, PAUSE_US, Heartbeat
 
 SHORT_US = PAUSE_US - 1
 LONG_US = 2_000_000
@@ -102,17 +102,18 @@ def test_what_the_loop_waited_for_a_processor_is_open_to_doubt() -> None:
     heartbeat = Heartbeat(0, 700)
     for number, waited_us in enumerate((700, 800, 3_800, 3_900), start=1):
         heartbeat.beat(number * BEAT_US, waited_us)
-    assert heartbeat.doubt_us(0) == 3_200
-    assert heartbeat.doubt_us(2 * BEAT_US) == heartbeat.doubt_us(3 * BEAT_US - 1) == 3_100
-    assert heartbeat.doubt_us(3 * BEAT_US) == 100
-    assert heartbeat.doubt_us(5 * BEAT_US) == 0
+    assert heartbeat.doubt_us(0, 4 * BEAT_US) == 3_200
+    assert heartbeat.doubt_us(2 * BEAT_US, 4 * BEAT_US) == 3_100
+    assert heartbeat.doubt_us(3 * BEAT_US - 1, 4 * BEAT_US) == 3_100
+    assert heartbeat.doubt_us(3 * BEAT_US, 4 * BEAT_US) == 100
+    assert heartbeat.doubt_us(5 * BEAT_US, 5 * BEAT_US) == 0
 
 
 def test_doubt_has_a_limit() -> None:
     """However crowded a machine is, nobody gains more by it."""
     heartbeat = Heartbeat(0)
     heartbeat.beat(BEAT_US, 10 * MOST_DOUBT_US)
-    assert heartbeat.doubt_us(0) == MOST_DOUBT_US
+    assert heartbeat.doubt_us(0, BEAT_US) == MOST_DOUBT_US
 
 
 def test_a_pause_makes_a_limit_longer_by_what_nobody_saw_of_it_too() -> None:
@@ -128,3 +129,25 @@ def test_a_pause_makes_a_limit_longer_by_what_nobody_saw_of_it_too() -> None:
 def test_a_short_lag_makes_a_limit_longer_by_no_more_than_itself() -> None:
     """An arena that is busy does not wait a beat more for everybody."""
     assert late_by(SHORT_US).spared_us(0, BEAT_US + SHORT_US + 1) == SHORT_US
+
+
+def test_what_a_loop_that_is_behind_is_busy_with_is_open_to_doubt() -> None:
+    """An answer may have come right after the last beat in time, or after its request was handed over."""
+    heartbeat, now_us = Heartbeat(0), BEAT_US
+    heartbeat.beat(now_us)
+    for _ in range(9):
+        now_us += BEAT_US + IN_TIME_US + 1
+        heartbeat.beat(now_us)
+    assert heartbeat.doubt_us(0, now_us) == 8 * (BEAT_US + IN_TIME_US) + 9
+    assert heartbeat.doubt_us(now_us - 50_000, now_us) == 50_000 - BEAT_US - IN_TIME_US
+    heartbeat.beat(now_us + BEAT_US + IN_TIME_US)
+    assert heartbeat.doubt_us(0, now_us + 2 * (BEAT_US + IN_TIME_US)) == 0
+
+
+def test_while_the_loop_is_late_a_beat_more_is_open_to_doubt() -> None:
+    """So late as the beats are that are late: of ten in a hundred, 30 ms."""
+    heartbeat, now_us = Heartbeat(0), 0
+    for number in range(100):
+        now_us += BEAT_US + (30_000 if number < 10 else 0)
+        heartbeat.beat(now_us)
+    assert heartbeat.doubt_us(now_us - BEAT_US, now_us) == 30_000

@@ -36,4 +36,4 @@ async def test_an_arena_asks_the_kernel_at_every_beat(monkeypatch: pytest.Monkey
     monkeypatch.setattr("arena.cli.building.thread_waited_us", tell)
     async with small_arena(Setting()) as arena:
         await asyncio.wait_for(enough.wait(), 10)
-        assert arena.arena.clockwork.heartbeat.doubt_us(0) >= 2000
+        assert arena.arena.clockwork.heartbeat.doubt_us(0, 0) >= 2000

