@@ -230,7 +230,8 @@ async def see_that_half_the_limit_is_in_time(
     figure(
         "F5",
         f"n = {len(on_time)} decisions at {size[0]} tables, {min(at_once, size[0])} at once, "
-        f"{len(timed_out)} time-outs ({left_out} of {len(judged)} left out, since the bot was itself late); charged minus measured p50 "
+        f"{len(timed_out)} time-outs ({left_out} of {len(judged)} left out, since the bot was itself late); "
+        f"charged minus measured p50 "
         f"{percentile(over_us, 50)} us, p99 {percentile(over_us, 99)} us; lag p99 "
         f"{percentile([each.record.lag_us for each in judged], 99)} us, of the bots' process "
         f"{percentile([each.late_us for each in judged], 99)} us",
