@@ -91,7 +91,17 @@ def read_last(number: int, text: bytes) -> ResultLine:
     return _read(_DECODE_RESULT, number, text)
 
 
+def check_whole(number: int, text: bytes) -> None:
+    """Raise ReplayError when a line is none of any kind, as the first part of one that was broken in two."""
+    try:
+        _DECODE_PROBE(text)
+    except _UNREADABLE as error:
+        raise _error(number, text, error) from None
+
+
 def _read(decode: Callable[[bytes], R], number: int, text: bytes) -> R:
+    if not text:
+        raise ReplayError(number, "the line is empty")
     try:
         return decode(text)
     except _UNREADABLE as error:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from arena.replay_lines import AnyEventLine, HeaderLine, ResultLine
-from arena.replay_reading import ReplayError, read_event, read_first, read_last
+from arena.replay_reading import ReplayError, check_whole, read_event, read_first, read_last
 
 Pieces: TypeAlias = Callable[[], Iterable[bytes]]
 """The pieces of a text, from its beginning each time that they are asked for."""
@@ -51,14 +51,21 @@ def read_ends(pieces: Pieces) -> Ends:
     lines = _lines(pieces())
     first_text = next(lines, b"")
     first = read_first(first_text)
-    # Of the others nothing is kept but their number.
-    kept = deque(enumerate(islice(lines, MAX_LINES), start=2), maxlen=1)
+    # Of the others nothing is kept but their number, and the one before the last.
+    kept = deque(enumerate(islice(lines, MAX_LINES), start=2), maxlen=2)
     if not kept:
         raise ReplayError(2, "there is none: the replay ends after its first line")
-    number, last_text = kept[0]
+    number, last_text = kept[-1]
     if number > MAX_LINES:
         raise ReplayError(number, f"no session has more than {MAX_LINES} lines")
-    return Ends(first_text, first, number, last_text, read_last(number, last_text))
+    try:
+        last = read_last(number, last_text)
+    except ReplayError:
+        # A last line that was broken in two is at fault where it begins.
+        if len(kept) > 1:
+            check_whole(*kept[0])
+        raise
+    return Ends(first_text, first, number, last_text, last)
 
 
 def read_events(pieces: Pieces, last_number: int) -> Iterator[tuple[int, bytes, AnyEventLine]]:
@@ -84,7 +91,7 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         is_foreign = _NUL in text or _CR in text
         *whole, rest = text.split(b"\n")
         for line in whole:
-            if number == 1 or is_foreign or not line:
+            if number == 1 or is_foreign:
                 _check(number, line)
             yield line
             number += 1
@@ -99,9 +106,7 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _check(number: int, text: bytes) -> None:
-    """Raise ReplayError when a line is empty, or has what a replay does not have; and what that tells."""
-    if not text:
-        raise ReplayError(number, "the line is empty")
+    """Raise ReplayError when a line has what a replay does not have; and what that tells."""
     if number == 1 and text.startswith(_BYTE_ORDER_MARK):
         raise ReplayError(number, "the line begins with a byte order mark, which a replay does not have")
     if _NUL in text:

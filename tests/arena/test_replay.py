@@ -19,7 +19,7 @@ from arena.record import DecisionRecord, Origin, StrayAnswer
 from arena.replay import KEPT_STRAYS, ReplayWriter, parse, parse_ends
 from arena.replay_lines import VERSION, AnyEventLine
 from arena.replay_reading import ReplayError, ReplayVersionError
-from arena.replay_stream import read_ends
+from arena.replay_stream import read_ends, read_events
 from arena.replay_verify import Difference, verify
 from engine.events import Decided
 from engine.rules import OPTIONS, PRESETS
@@ -236,8 +236,9 @@ def test_a_replay_that_was_edited_or_cut_is_told(how: str, line: int, told: str)
     assert str(caught.value).startswith(f"line {line}: ")
     assert told in str(caught.value)
     for size in (1, 7):
+        pieces = partial(in_pieces_of, edited(how), size)
         with pytest.raises(ReplayError) as again:
-            read_ends(partial(in_pieces_of, edited(how), size))
+            list(read_events(pieces, read_ends(pieces).last_number))
         assert str(again.value) == str(caught.value)
 
 
@@ -301,6 +302,22 @@ def test_every_changed_byte_is_found_in_its_line() -> None:
         changed[at] = byte ^ 1 << at % 8
         assert line_at_fault(bytes(changed)) == text[:at].count(b"\n") + 1
         changed[at] = byte
+
+
+@pytest.mark.parametrize("byte", [b"\n", b"\r", b"\0"])
+def test_a_line_that_is_broken_is_at_fault_where_it_begins(byte: bytes) -> None:
+    """Wherever it is broken, and though nothing be left after that."""
+    text = played(0).text
+    for at in range(1, len(text) - 1):
+        if text[at : at + 1] != b"\n":
+            assert line_at_fault(text[:at] + byte + text[at + 1 :]) == text[:at].count(b"\n") + 1
+
+
+def test_an_empty_line_is_at_fault_itself() -> None:
+    """Between two lines, and at the end."""
+    lines = played(0).text.splitlines(keepends=True)
+    for at in range(1, len(lines) + 1):
+        assert line_at_fault(b"".join([*lines[:at], b"\n", *lines[at:]])) == at + 1
 
 
 @given(st.data())
