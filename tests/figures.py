@@ -5,9 +5,13 @@ with the test's report, so that it is seen from whatever process the test ran in
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import exp, log
 from typing import Final, TypeAlias
 
 import pytest
+
+from arena.standings import estimate
 
 Figure: TypeAlias = Callable[[str, str], None]
 """Called with an experiment ("F4", "K01") and a line that begins with its n."""
@@ -33,3 +37,24 @@ def _in_order(found: tuple[str, str, str]) -> tuple[str, int, str]:
     experiment, test, _ = found
     digits = "".join(filter(str.isdigit, experiment))
     return experiment.rstrip("0123456789"), int(digits or 0), test
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times the other one thing is, with its 95 % interval: the mean over pairs, by logarithms."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, pairs: Iterable[tuple[float, float]]) -> "Ratio":
+        """Of the first to the second of two or more pairs."""
+        logs = estimate([log(one / other) for one, other in pairs])
+        assert logs.mean is not None
+        assert logs.low is not None
+        assert logs.high is not None
+        return cls(exp(logs.mean), exp(logs.low), exp(logs.high))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} (95 % interval {self.low:.2f} to {self.high:.2f})"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures import figure_lines
+from tests.figures import Ratio, figure_lines
 
 
 def report(test: str, *told: tuple[str, str], when: str = "call") -> pytest.TestReport:
@@ -36,3 +36,12 @@ def test_a_figure_is_shown_once() -> None:
     """The end of a test carries its figures a second time."""
     told = ("F4", "n = 1 session")
     assert len(figure_lines([report("test_a", told), report("test_a", told, when="teardown")])) == 1
+
+
+def test_a_ratio_is_the_mean_over_pairs_with_its_interval() -> None:
+    """Twice and half as much is as much; of ratios that are all the same the interval is a point."""
+    assert str(Ratio.over([(3, 2), (6, 4)])) == "1.50 (95 % interval 1.50 to 1.50)"
+    ratio = Ratio.over([(2, 1), (1, 2)])
+    assert ratio.mean == pytest.approx(1)
+    assert ratio.low < 0.5
+    assert ratio.high > 2

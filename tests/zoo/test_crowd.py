@@ -8,7 +8,6 @@ from an answer until they hear of the session again, which is their next turn.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from math import exp, log
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -19,12 +18,11 @@ import grpc.aio
 import pytest
 
 from arena.admin import AdminClient
-from arena.standings import estimate
 from kratzen.sdk.client import Settings
 from kratzen.v1 import admin_pb2, bot_pb2
 from sample_bots.faulty import ZOO
 from tests.arena.served import Served, served
-from tests.figures import Figure
+from tests.figures import Figure, Ratio
 from tests.zoo.runs import BOTS, PatientBot, asked_again, seated
 from tests.zoo.test_clocks import percentile
 
@@ -186,14 +184,10 @@ async def test_who_reads_nothing_slows_nobody(windows: int, tmp_path: Path, figu
                 alone.append(await arena.p99_us(crowded=False))
                 crowded.append(await arena.p99_us(crowded=True))
         assert arena.strikes_of_good() == 0
-    ratio = estimate([log(with_us / without_us) for with_us, without_us in zip(crowded, alone, strict=True)])
-    assert ratio.mean is not None
-    assert ratio.low is not None
-    assert ratio.high is not None
+    ratio = Ratio.over(zip(crowded, alone, strict=True))
     figure(
         "F8",
         f"n = {windows} windows of {DECISIONS} decisions: p99 {median(alone):.0f} us, beside {WATCHERS} "
-        f"watchers and {len(DEAF)} bots that read nothing {exp(ratio.mean):.2f} of it (95 % interval "
-        f"{exp(ratio.low):.2f} to {exp(ratio.high):.2f})",
+        f"watchers and {len(DEAF)} bots that read nothing {ratio} of it",
     )
-    assert exp(ratio.low) <= 1 + WITHIN
+    assert ratio.low <= 1 + WITHIN
