@@ -25,8 +25,9 @@ from arena.check_findings import (
 )
 from arena.check_table import PLAYERS, CutTogether, Ear, LinkTricks, Table, Trick, reject_first_answer
 from arena.check_trace import Sitting
-from arena.clock import US_PER_SECOND, ClockSettings
+from arena.clock import US_PER_MS, US_PER_SECOND, ClockSettings
 from arena.door import Door
+from arena.lag import limited
 from arena.lobby import Member
 from arena.messages import GoodbyeReason, Hello, RejectReason
 from arena.runner import Clockwork
@@ -155,7 +156,7 @@ class Checker:
         was_there = self._member.there.is_set()
         began_us = self._clockwork.time.now_us()
         try:
-            async with asyncio.timeout(CLOCK.join_ms / 1000):
+            async with limited(self._clockwork.patience, CLOCK.join_ms * US_PER_MS):
                 await self._member.there.wait()
         except TimeoutError:
             return Finding(False, f"no Hello within {CLOCK.join_ms} ms", self._seen_at_the_door())
@@ -328,7 +329,7 @@ class Checker:
         if self._member.gone is not None or self._given_up is not None:
             return None
         try:
-            async with asyncio.timeout(CLOCK.join_ms / 1000):
+            async with limited(self._clockwork.patience, CLOCK.join_ms * US_PER_MS):
                 await self._member.there.wait()
         except TimeoutError:
             self._given_up = "the bot is away"

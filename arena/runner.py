@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from arena.clock import US_PER_SECOND, Time
+from arena.clock import US_PER_SECOND, Patience, Time
 from arena.faults import FaultCause
 from arena.lag import Heartbeat
 from arena.messages import Request, SessionNews, SessionOver
@@ -37,6 +37,11 @@ class Clockwork:
     time: Time
     heartbeat: Heartbeat
     wait: Waiting = wait_in_real_time
+
+    @property
+    def patience(self) -> Patience:
+        """How long anything but a decision is waited for."""
+        return Patience(self.time, self.heartbeat.spared_us)
 
 
 @dataclass(frozen=True, slots=True)

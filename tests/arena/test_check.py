@@ -154,6 +154,23 @@ async def test_determinism_is_not_granted_to_a_bot_that_the_fallback_played_for(
     assert "illegal" in found["determinism"].sentence
 
 
+async def test_the_time_to_come_is_longer_by_what_the_arena_was_late_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bot that never comes is given up when it has had all of its time."""
+    stood_still_us, waited_us = 400_000, list[int]()
+
+    def spared_us(heartbeat: Heartbeat, since_us: int, at_us: int) -> int:
+        del heartbeat
+        waited_us.append(at_us - since_us)
+        return min(at_us - since_us, stood_still_us)
+
+    monkeypatch.setattr(Heartbeat, "spared_us", spared_us)
+    found = await verdicts(None, only="hello")
+    assert found["hello"].sentence == "no Hello within 200 ms"
+    assert max(waited_us) >= stood_still_us + 200_000
+
+
 async def test_a_bot_that_plays_one_session_at_a_time_is_asked_for_no_more() -> None:
     """The step for batches says so."""
     found = await verdicts(first_legal, max_sessions=1, only="batches")
