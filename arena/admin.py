@@ -136,7 +136,7 @@ class AdminClient:
 
         def page(token: str) -> tuple[list[BotStatus], str]:
             answer = self._ask(self._registry.ListBots, admin_pb2.ListBotsRequest(page_token=token))
-            return [wire.read_bot(bot) for bot in answer.bots], answer.next_page_token
+            return [self._read(wire.read_bot, bot) for bot in answer.bots], answer.next_page_token
 
         return _all_pages(page)
 
@@ -145,35 +145,35 @@ class AdminClient:
         request = admin_pb2.CheckBotRequest(name=name, deterministic=deterministic)
         with closing(self._listen(self._registry.CheckBot, request)) as answers:
             for answer in answers:
-                yield wire.read_verdict(answer.verdict)
+                yield self._read(wire.read_verdict, answer.verdict)
 
     # ------------------------------------------------------------------ tournaments
 
     def create_tournament(self, toml: str, bot_folder: str) -> TournamentStatus:
         """Enter the tournament of a file's text; `bot_folder` as in the request."""
         request = admin_pb2.CreateTournamentRequest(toml=toml, bot_folder=bot_folder)
-        return wire.read_status(self._ask(self._tournaments.CreateTournament, request).tournament)
+        return self._read(wire.read_status, self._ask(self._tournaments.CreateTournament, request).tournament)
 
     def start_tournament(self, tournament_id: str) -> TournamentStatus:
         """Start a tournament, or go on with it."""
         request = admin_pb2.StartTournamentRequest(tournament_id=tournament_id)
-        return wire.read_status(self._ask(self._tournaments.StartTournament, request).tournament)
+        return self._read(wire.read_status, self._ask(self._tournaments.StartTournament, request).tournament)
 
     def stop_tournament(self, tournament_id: str) -> TournamentStatus:
         """Stop a running tournament, and wait until it is written down."""
         request = admin_pb2.StopTournamentRequest(tournament_id=tournament_id)
-        return wire.read_status(self._ask(self._tournaments.StopTournament, request).tournament)
+        return self._read(wire.read_status, self._ask(self._tournaments.StopTournament, request).tournament)
 
     def tournament(self, tournament_id: str) -> TournamentStatus:
         """How a tournament stands."""
         request = admin_pb2.GetTournamentRequest(tournament_id=tournament_id)
-        return wire.read_status(self._ask(self._tournaments.GetTournament, request).tournament)
+        return self._read(wire.read_status, self._ask(self._tournaments.GetTournament, request).tournament)
 
     def watch_tournament(self, tournament_id: str) -> Iterator[TournamentStatus]:
         """How a tournament stands, now and as it changes, until it runs no longer."""
         request = admin_pb2.WatchTournamentRequest(tournament_id=tournament_id)
         for answer in self._listen(self._tournaments.WatchTournament, request):
-            yield wire.read_status(answer.tournament)
+            yield self._read(wire.read_status, answer.tournament)
 
     def tournaments(self) -> tuple[TournamentStatus, ...]:
         """All tournaments, the newest first, without their bots."""
@@ -181,14 +181,16 @@ class AdminClient:
         def page(token: str) -> tuple[list[TournamentStatus], str]:
             request = admin_pb2.ListTournamentsRequest(page_token=token)
             answer = self._ask(self._tournaments.ListTournaments, request)
-            return [wire.read_status(entry) for entry in answer.tournaments], answer.next_page_token
+            return [
+                self._read(wire.read_status, entry) for entry in answer.tournaments
+            ], answer.next_page_token
 
         return _all_pages(page)
 
     def leaderboard(self, tournament_id: str) -> Leaderboard:
         """The table of a tournament as it stands."""
         request = admin_pb2.GetLeaderboardRequest(tournament_id=tournament_id)
-        return wire.read_leaderboard(self._ask(self._leaderboards.GetLeaderboard, request))
+        return self._read(wire.read_leaderboard, self._ask(self._leaderboards.GetLeaderboard, request))
 
     # ------------------------------------------------------------------ replays
 
@@ -198,7 +200,7 @@ class AdminClient:
         def page(token: str) -> tuple[list[ReplayStatus], str]:
             request = admin_pb2.ListReplaysRequest(tournament_id=tournament_id, page_token=token)
             answer = self._ask(self._replays.ListReplays, request)
-            return [wire.read_replay(entry) for entry in answer.replays], answer.next_page_token
+            return [self._read(wire.read_replay, entry) for entry in answer.replays], answer.next_page_token
 
         return _all_pages(page)
 
@@ -223,6 +225,17 @@ class AdminClient:
             raise self._error(error) from None
         finally:
             call.cancel()
+
+    def _read(self, reader: Callable[[Q], T], message: Q) -> T:
+        """What a message says; AdminError when the arena uses a word that this program does not know."""
+        try:
+            return reader(message)
+        except KeyError as error:
+            raise AdminError(
+                AdminFailure.BROKEN,
+                f"the arena at {self._arena.address} says something that this kratzen does not know (value "
+                f"{error} of an enum): install the version of kratzen that the arena has",
+            ) from None
 
     def _error(self, error: grpc.RpcError) -> AdminError:
         assert isinstance(error, grpc.Call)

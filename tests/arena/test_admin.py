@@ -15,6 +15,7 @@ from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
 from arena.auth import TOKEN_PREFIX
 from arena.ledger import TournamentState
 from arena.replay_verify import verify
+from arena.wire import admin as admin_wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
 from tests.arena.halls import NAMES, file_with
 from tests.arena.served import ENDS_IN_PLAY, KRATZEN, LIMIT_S, RawStream, Served, environment, served
@@ -320,6 +321,18 @@ def test_no_arena_is_one_sentence() -> None:
         client.bots()
     assert caught.value.failure is AdminFailure.NO_ARENA
     assert "127.0.0.1:1" in str(caught.value)
+
+
+def test_what_a_newer_arena_says_is_one_sentence(
+    arena: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state that this program does not know: it says so, and what to do."""
+    monkeypatch.delitem(admin_wire._STATE_OF, admin_pb2.TOURNAMENT_STATE_CREATED)
+    with arena.client() as client, pytest.raises(AdminError) as caught:
+        client.create_tournament(LOCAL.replace('"local', '"newer'), str(tmp_path))
+    assert caught.value.failure is AdminFailure.BROKEN
+    assert f"the arena at {arena.address} says something that this kratzen does not know" in str(caught.value)
+    assert "install the version of kratzen that the arena has" in str(caught.value)
 
 
 def test_health_and_reflection_answer(arena: Served) -> None:
