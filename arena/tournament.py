@@ -23,6 +23,7 @@ from arena.ledger import Attempt, Ledger, SlotEntry, TournamentState
 from arena.lobby import Lobby
 from arena.messages import SeedReveal
 from arena.offers import Moment, Offers
+from arena.places import Places
 from arena.record import SessionHeader
 from arena.referee import Referee
 from arena.results import AttemptEnd, SessionResult, SlotState
@@ -34,9 +35,6 @@ log = structlog.get_logger()
 
 STOP_GRACE_S = 3.0
 """What the sessions in flight get to end by themselves after a stop; less where the disk is slow."""
-
-LOOK_AGAIN_S = 1.0
-"""An arena that was late looks again so soon whether it still is."""
 
 ABSENCES_TO_WITHDRAW = 3
 """Sessions running that a bot forfeits because it was not there, after which it is taken out."""
@@ -161,7 +159,7 @@ class Tournament:
         self._stopping = asyncio.Event()
         self._rung = asyncio.Event()
         """Set when the coordinator is to look again, whatever it waits for."""
-        self._is_slowed = False
+        self._places = Places(terms.sessions_at_once, clockwork.time.now_us())
 
     @property
     def tables(self) -> Mapping[str, Referee]:
@@ -221,7 +219,7 @@ class Tournament:
             self._void_reopened()
             unseen = self._unseen()
             self._offers.renew(self._open, unseen, offered)
-            self._start_sessions(self._places(), offered.at_us)
+            self._start_sessions(self._count_places(), offered.at_us)
             self._end_offers()
             await self._wait_for_change(unseen)
             self._collect()
@@ -265,19 +263,18 @@ class Tournament:
     async def _wait_for_change(self, unseen: frozenset[str]) -> None:
         """Wait until a session, some writing or an offer's time is over, an unseen bot comes, or it is rung.
 
-        While the arena is late it does not wait for long, since more is handed out once it is in time again.
+        Where more may be handed out by then, it does not wait longer than its places ask for.
         """
-        left_us = self._offers.left_us(self._clockwork.time.now_us())
-        waits_s = [] if left_us is None else [left_us / US_PER_SECOND]
-        if self._is_slowed:
-            waits_s.append(LOOK_AGAIN_S)
+        now_us = self._clockwork.time.now_us()
+        waits_us = (self._offers.left_us(now_us), self._places.wait_us(len(self._running), now_us))
+        wait_us = min([each for each in waits_us if each is not None], default=None)
         signs: list[asyncio.Task[Any]] = [asyncio.create_task(self._rung.wait())]
         if unseen:
             signs.append(asyncio.create_task(self._lobby.wait_for_one(unseen)))
         try:
             await asyncio.wait(
                 (*self._running, *self._writing, *signs),
-                timeout=min(waits_s, default=None),
+                timeout=None if wait_us is None else wait_us / US_PER_SECOND,
                 return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
@@ -285,14 +282,15 @@ class Tournament:
                 sign.cancel()
         self._rung.clear()
 
-    def _places(self) -> int:
-        """How many sessions may run side by side now: half of them while the arena itself is late."""
-        most, heartbeat = self._terms.sessions_at_once, self._clockwork.heartbeat
-        is_late = heartbeat.is_late
-        if is_late is not self._is_slowed:
-            self._is_slowed = is_late
-            log.warning("arena late" if is_late else "arena in time again", p99_us=heartbeat.p99_us)
-        return max(1, most // 2) if is_late else most
+    def _count_places(self) -> int:
+        """How many sessions may run side by side now; the log is told when the arena gets late or in time."""
+        was_late, heartbeat = self._places.is_late, self._clockwork.heartbeat
+        now_us = self._clockwork.time.now_us()
+        places = self._places.look(len(self._running), now_us, is_late=heartbeat.is_late)
+        if was_late is not self._places.is_late:
+            event = "arena in time again" if was_late else "arena late"
+            log.warning(event, p99_us=heartbeat.p99_us, sessions_at_once=places)
+        return places
 
     def _has_room(self, name: str) -> bool:
         return self._seated[name] < self._lobby.member(name).capacity

@@ -30,7 +30,11 @@ LAYERS: Final = (
     ("pure", "arena", "replay replay_lines replay_reading replay_stream replay_verify replay_text"),
     ("pure", "arena", "check_trace check_findings"),
     ("small", "arena", "clock faults record results schedule balance ratings standings"),
-    ("small", "arena", "config sections seats messages commitment text ledger tally pace status offers"),
+    (
+        "small",
+        "arena",
+        "config sections seats messages commitment text ledger tally pace status offers places",
+    ),
     ("small", "arena", "door refusals address"),
     ("session", "engine", "session view imagine notation fallback"),
     ("deal", "engine", "deal"),

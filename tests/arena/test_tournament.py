@@ -762,7 +762,7 @@ async def test_an_arena_that_is_in_time_again_hands_out_more(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Though no session ends meanwhile: one bot answers nothing until four are being played (T01)."""
-    monkeypatch.setattr("arena.tournament.LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr("arena.places.LOOK_AGAIN_US", 10_000)
     hall.heartbeat = heartbeat = WatchedHeartbeat()
     held, free = list[Request](), list[bool]()
 
@@ -787,7 +787,7 @@ async def test_an_arena_that_is_in_time_again_says_so_with_nothing_left_to_hand_
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every session is being played, and one bot answers nothing until the log has it (T01)."""
-    monkeypatch.setattr("arena.tournament.LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr("arena.places.LOOK_AGAIN_US", 10_000)
     hall.heartbeat = heartbeat = WatchedHeartbeat()
     held, said = list[Request](), list[str]()
 

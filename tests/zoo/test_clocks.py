@@ -40,8 +40,9 @@ CALM_US: Final = 10_000
 """The same on a machine that is not."""
 MOST_LEFT_OUT: Final = 0.25
 """Of so many decisions at most the bot itself may be late, where the machine is not made busy on purpose."""
-ON_TIME_US: Final = 5000
-"""A bot whose own account is so much above what it set out to take is late by itself: the machine is busy."""
+ROOM_US: Final = 30_000
+"""A bot that by its own account left so much of its limit was in time: by less than this its process may be
+late without seeing it, where the machine is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,16 @@ class Beats:
 
     Attributes:
         late_at_ends: for each session, in the order of their ends.
+        most_at_once: so many sessions were played side by side at the most.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.late_at_ends: list[bool] = []
+        self.most_at_once = 0
+        self._open_count = 0
         self._late_us: deque[int] = deque(maxlen=WINDOW_BEATS)
         self._last: tuple[Heartbeat, int] | None = None
-        beat, close = Heartbeat.beat, SessionRunner.close
+        beat, start, close = Heartbeat.beat, SessionRunner.open, SessionRunner.close
 
         def kept_beat(heartbeat: Heartbeat, now_us: int, waited_us: int = 0) -> None:
             if self._last is not None and self._last[0] is heartbeat:
@@ -105,18 +109,29 @@ class Beats:
             self._last = (heartbeat, now_us)
             beat(heartbeat, now_us, waited_us)
 
+        def kept_open(runner: SessionRunner) -> None:
+            self._open_count += 1
+            self.most_at_once = max(self.most_at_once, self._open_count)
+            start(runner)
+
         def kept_close(runner: SessionRunner, ending: AttemptEnd) -> None:
+            self._open_count -= 1
             self.late_at_ends.append(percentile(list(self._late_us), 99) > LATE_US)
             close(runner, ending)
 
         monkeypatch.setattr(Heartbeat, "beat", kept_beat)
+        monkeypatch.setattr(SessionRunner, "open", kept_open)
         monkeypatch.setattr(SessionRunner, "close", kept_close)
 
     def judge(self, logs: list[EventDict], figure: Figure) -> None:
         """An arena that was late when most of its sessions ended has said so."""
         said = [entry["event"] for entry in logs if entry["event"] in ("arena late", "arena in time again")]
         late = sum(self.late_at_ends)
-        figure("F5", f"late at {late} of {len(self.late_at_ends)} ends of sessions; the arena said {said}")
+        figure(
+            "F5",
+            f"late at {late} of {len(self.late_at_ends)} ends of sessions, at most {self.most_at_once} at "
+            f"once; the arena said {said}",
+        )
         assert "arena late" in said or late <= len(self.late_at_ends) / 2
 
 
@@ -134,11 +149,20 @@ def hogs(count: int) -> Iterator[None]:
 
 
 async def keep_time(
-    size: tuple[int, int], *, good_ms: int, bad_ms: int, at_once: int = AT_ONCE, hog_count: int = 0
+    size: tuple[int, int],
+    *,
+    good_ms: int,
+    bad_ms: int,
+    at_once: int = AT_ONCE,
+    hog_count: int = 0,
+    is_one_bot: bool = False,
 ) -> list[Judged]:
-    """Play tables side by side with bots that answer after so many ms; what their journals have too."""
+    """Play tables side by side with bots that answer after so many ms; what their journals have too.
+
+    The fourth at a table is the same at all of them if `is_one_bot`, else another at each.
+    """
     tables, deals = size
-    setting = Setting(clock=CLOCK, tables=tables, at_once=at_once, deals=deals)
+    setting = Setting(clock=CLOCK, tables=tables, at_once=at_once, deals=deals, is_one_bot=is_one_bot)
     after_ms = {**dict.fromkeys(GOOD, good_ms), **dict.fromkeys(setting.bad_names, bad_ms)}
     async with small_arena(setting) as arena:
         orchestra = await metronomes.start(arena, after_ms)
@@ -181,19 +205,23 @@ async def test_a_machine_that_is_busy_with_others_times_nobody_out(
 ) -> None:
     """Eight that take all the time they get, beside the arena and its bots; it says when it is late."""
     beats = Beats(monkeypatch)
-    beats.judge(await see_that_half_the_limit_is_in_time((64, 6), figure, hog_count=8), figure)
+    logs = await see_that_half_the_limit_is_in_time((64, 6), figure, hog_count=8, most_over_us=None)
+    beats.judge(logs, figure)
 
 
 @pytest.mark.nightly
 @pytest.mark.alone
-async def test_an_arena_says_so_of_four_times_as_many_tables_at_once(
+async def test_an_arena_takes_on_no_more_than_it_can_do_in_time(
     figure: Figure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than two cores can do in time: the arena says so; how many are timed out all the same is told."""
+    """Four times as many at once as before are wanted: it finds out how many it can do, at nobody's cost."""
     beats = Beats(monkeypatch)
-    size = (4 * AT_ONCE, 3)
-    logs = await see_that_half_the_limit_is_in_time(size, figure, at_once=4 * AT_ONCE, most_over_us=None)
+    size = (12 * AT_ONCE, 9)
+    logs = await see_that_half_the_limit_is_in_time(
+        size, figure, at_once=4 * AT_ONCE, most_over_us=None, is_one_bot=True
+    )
     beats.judge(logs, figure)
+    assert beats.most_at_once > AT_ONCE
 
 
 @pytest.mark.nightly
@@ -210,19 +238,22 @@ async def see_that_half_the_limit_is_in_time(
     at_once: int = AT_ONCE,
     hog_count: int = 0,
     most_over_us: int | None = LOADED_US,
+    is_one_bot: bool = False,
 ) -> list[EventDict]:
     """Have bots answer at half the limit: none is timed out, all are charged their own time.
 
-    For 99 in 100 the charge is above it by `most_over_us` at the most. None is for more tables than the
-    machine can do in time: what comes of them is told, and not judged.
+    For 99 in 100 the charge is above it by `most_over_us` at the most. None is for a machine that has more to
+    do than it can: how long threads of the transport then wait for a processor is told, and not judged.
 
     Returns:
         What the arena logged.
     """
     half_ms = LIMIT_MS // 2
     async with nothing_left_over() as logs:
-        judged = await keep_time(size, good_ms=half_ms, bad_ms=half_ms, at_once=at_once, hog_count=hog_count)
-    on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 // 2 + ON_TIME_US]
+        judged = await keep_time(
+            size, good_ms=half_ms, bad_ms=half_ms, at_once=at_once, hog_count=hog_count, is_one_bot=is_one_bot
+        )
+    on_time = [each for each in judged if each.own_us <= LIMIT_MS * 1000 - ROOM_US]
     over_us = [each.over_us for each in on_time]
     left_out = len(judged) - len(on_time)
     timed_out = [each for each in on_time if each.record.origin is not Origin.ASKED]
@@ -238,10 +269,10 @@ async def see_that_half_the_limit_is_in_time(
     )
     # What passed between handing over and arrival holds all of the bot's own time.
     assert all(each.record.charged_us + each.record.lag_us >= each.measured_us for each in on_time)
-    if most_over_us is not None:
-        assert timed_out == []
-        assert len(on_time) < ENOUGH_FOR_P99 or percentile(over_us, 99) <= most_over_us
-        assert few_are_left_out(left_out, of=len(judged)) or hog_count
+    assert timed_out == []
+    assert few_are_left_out(left_out, of=len(judged)) or hog_count
+    if most_over_us is not None and len(on_time) >= ENOUGH_FOR_P99:
+        assert percentile(over_us, 99) <= most_over_us
     return logs
 
 
@@ -265,8 +296,8 @@ async def test_50_ms_decide(size: tuple[int, int], figure: Figure) -> None:
     """
     async with nothing_left_over():
         judged = await keep_time(size, good_ms=LIMIT_MS - 50, bad_ms=LIMIT_MS + 50)
-    under = [each for each in judged if each.own_us <= (LIMIT_MS - 50) * 1000 + ON_TIME_US]
     of_good = [each for each in judged if each.bot in GOOD]
+    under = [each for each in of_good if each.own_us <= LIMIT_MS * 1000 - ROOM_US]
     left_out = len(of_good) - len(under)
     over = [each for each in judged if each.measured_us >= (LIMIT_MS + 50) * 1000]
     assert [each for each in under if each.record.origin is not Origin.ASKED] == []
