@@ -14,6 +14,9 @@ MS_PER_SECOND: Final = 1000
 US_PER_MS: Final = 1000
 US_PER_SECOND: Final = 1_000_000
 
+LATE_US: Final = 20_000
+"""More than this that the arena is itself late by is worth telling."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockSettings:

@@ -13,15 +13,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
-from arena.clock import US_PER_SECOND, Patience, Time
+from arena.clock import LATE_US, US_PER_SECOND, Patience, Time
 
 BEAT_US: Final = 10_000
 
 WINDOW_BEATS: Final = 500
 """Beats by which it is judged whether the loop is late: about five seconds."""
-
-LATE_US: Final = 20_000
-"""When 1 beat in 100 is later than this, the arena takes on less."""
 
 PAUSE_US: Final = BEAT_US
 """A beat that is late by as much as the time between two says that the arena stood still or could not
@@ -66,7 +63,7 @@ class Heartbeat:
 
     @property
     def is_late(self) -> bool:
-        """Whether the loop has more to do than it can in time."""
+        """Whether the loop has more to do than it can in time: the arena takes on less then."""
         return self.p99_us > LATE_US
 
     def beat(self, now_us: int, waited_us: int = 0) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from arena.clock import LATE_US, US_PER_MS
 from arena.record import DecisionRecord, Origin, ReplayEnd, SessionHeader
 from arena.replay import Replay, Step
 from arena.text import counted, escape
@@ -101,12 +102,14 @@ def _toml(value: str | int | bool | None) -> str:
 
 @dataclass
 class _Text:
-    """The text as it grows: who sits where, and the trick on the table with what is to say of it."""
+    """The text as it grows: who sits where, the trick on the table and its remarks, the lags."""
 
     header: SessionHeader
     names: CardNames
     trick_count: int = 0
     remarks: list[str] = field(default_factory=list)
+    lags_us: list[int] = field(default_factory=list)
+    """By how much the arena was late in each decision that was asked so far."""
 
     # --------------------------------------------------------------------- before and after
 
@@ -148,8 +151,18 @@ class _Text:
             where = "" if fault.deal is None else f" (deal {fault.deal + 1})"
             detail = f": {escape(fault.detail)}" if fault.detail else ""
             yield f"  {self._name(fault.seat)} {fault.cause.sentence}{where}{detail}"
+        yield from self._lateness()
         yield f"  seed     {end.seed.hex()}"
         yield f"  nonce    {end.nonce.hex()}"
+
+    def _lateness(self) -> Iterator[str]:
+        late_us = [lag_us for lag_us in self.lags_us if lag_us > LATE_US]
+        if late_us:
+            decisions = counted(len(self.lags_us), "decision")
+            yield (
+                f"  arena    late by more than {LATE_US // US_PER_MS} ms in {len(late_us)} of {decisions}, "
+                f"by {max(late_us) // US_PER_MS} ms at most; charged to nobody"
+            )
 
     # --------------------------------------------------------------------- what happened
 
@@ -264,6 +277,8 @@ class _Text:
 
     def _decision(self, event: Decided, record: DecisionRecord) -> Iterator[str]:
         how = _how(record)
+        if record.request_id:
+            self.lags_us.append(record.lag_us)
         if isinstance(event.action, Play):
             if how:
                 card = self.names.card(event.action.card)

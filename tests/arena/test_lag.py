@@ -2,7 +2,8 @@
 
 import pytest
 
-from arena.lag import BEAT_US, IN_TIME_US, LATE_US, MOST_DOUBT_US, PAUSE_US, Heartbeat
+from arena.clock import LATE_US
+from arena.lag import BEAT_US, IN_TIME_US, MOST_DOUBT_US, PAUSE_US, Heartbeat
 
 SHORT_US = PAUSE_US - 1
 LONG_US = 2_000_000

@@ -67,6 +67,24 @@ def test_every_option_of_display_is_handed_in() -> None:
     assert not any(suit.name.capitalize() in text for suit in Suit)
 
 
+def test_a_session_in_which_the_arena_was_late_is_marked() -> None:
+    """In how many decisions, and by how much at most: its times are to be read with that in mind (F5)."""
+    replay = lively()
+    asked = [step.decision for step in replay.steps if step.decision and step.decision.request_id]
+    lags_us = iter([20_000, 20_001, 143_999, *[0] * len(asked)])
+    steps = [
+        replace(step, decision=replace(step.decision, lag_us=next(lags_us)))
+        if step.decision and step.decision.request_id
+        else step
+        for step in replay.steps
+    ]
+    (told,) = [line for line in show(replace(replay, steps=tuple(steps))) if line.startswith("  arena")]
+    assert told == (
+        f"  arena    late by more than 20 ms in 2 of {len(asked)} decisions, by 143 ms at most; "
+        "charged to nobody"
+    )
+
+
 def test_text_of_strangers_is_escaped() -> None:
     """Nothing that a bot said or is called reaches a terminal unescaped (known fault X01)."""
     replay = lively()

@@ -12,10 +12,10 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict, WrappedLogger
 
-from arena.clock import ClockSettings, SystemTime
+from arena.clock import LATE_US, ClockSettings, SystemTime
 from arena.commitment import commitment
 from arena.faults import FaultCause
-from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat, beat_forever
+from arena.lag import BEAT_US, WINDOW_BEATS, Heartbeat, beat_forever
 from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentState
 from arena.link import LinkLimits
 from arena.lobby import Lobby, Member

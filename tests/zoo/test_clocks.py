@@ -14,9 +14,9 @@ from typing import Final
 import pytest
 from structlog.typing import EventDict
 
-from arena.clock import ClockSettings, SystemTime
+from arena.clock import LATE_US, ClockSettings, SystemTime
 from arena.faults import FaultCause
-from arena.lag import BEAT_US, LATE_US, WINDOW_BEATS, Heartbeat
+from arena.lag import BEAT_US, WINDOW_BEATS, Heartbeat
 from arena.record import DecisionRecord, Origin
 from arena.replay import parse
 from arena.results import AttemptEnd
