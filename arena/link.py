@@ -631,6 +631,8 @@ class Link:
         desk = self._desks[rejected.session_id]
         assert desk.judging
         desk.judging = False
+        if rejected.reason is RejectReason.LATE:
+            self.stray_counts[RejectReason.LATE] += 1
         if rejected.tries_left == 0:
             self._close_request(desk, expired=rejected.reason is RejectReason.LATE)
         self._send(replace(rejected, request_id=rejected.request_id + desk.asked_before))

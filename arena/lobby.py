@@ -37,14 +37,13 @@ from arena.messages import (
     SessionNews,
     SessionOver,
     SessionStart,
-    Unreadable,
     Welcome,
+    said,
 )
 from arena.record import StrayAnswer
 from arena.referee import Referee
 from arena.seats import Arrived, Away, Gone, Reply, Seat
 from arena.visits import Visits
-from engine.notation import action_text
 
 Overhear: TypeAlias = Callable[[ArenaMessage | LinkEvent | Gone, int], None]
 """Hears what is said to a bot and by it, each with the microsecond of the arena's clock."""
@@ -354,9 +353,7 @@ class LinkSeat(Seat):
                 seat=self._number,
                 reason=stray.reason,
                 request_id=stray.request_id,
-                answer=stray.action.why
-                if isinstance(stray.action, Unreadable)
-                else action_text(stray.action),
+                answer=said(stray.action),
                 late_us=None if closed_at_us is None else stray.at_us - closed_at_us,
             )
         )

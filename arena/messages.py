@@ -13,6 +13,7 @@ from arena.clock import ClockSettings
 from arena.results import AttemptEnd
 from engine.actions import Action, Legal
 from engine.cards import Seat
+from engine.notation import action_text
 from engine.rules import Ruleset, SessionOptions
 from engine.view import SeenEvent, View
 
@@ -54,6 +55,11 @@ class Unreadable:
     """An answer that names no action; `why` is one sentence for its author."""
 
     why: str
+
+
+def said(action: Action | Unreadable) -> str:
+    """What an answer was, for the record: in the notation, or why it cannot be read."""
+    return action.why if isinstance(action, Unreadable) else action_text(action)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from arena.messages import (
     SeatLabel,
     SessionStart,
     Unreadable,
+    said,
 )
 from arena.record import DecisionRecord, Origin, Refusal, SessionHeader, StrayAnswer
 from arena.replay import ReplayWriter
@@ -26,7 +27,6 @@ from engine.actions import Action, Decision
 from engine.cards import Seat
 from engine.events import DealBegan
 from engine.fallback import fallback
-from engine.notation import action_text
 from engine.session import Session
 from engine.view import SeenEvent, seen_by, seen_by_all
 
@@ -72,6 +72,8 @@ class Referee:
         self._written_count = 0
         self._refused: list[Refusal] = []
         """Answers to the open question that used up a try."""
+        self._is_asked = False
+        """Whether the open question was put to its seat."""
         self._write_events(None)
 
     @property
@@ -128,6 +130,7 @@ class Referee:
         decision = self._open_decision()
         player = self._players[decision.seat]
         player.asked_count += 1
+        self._is_asked = True
         timed = self._header.clock.timed
         return Request(
             session_id=self.session_id,
@@ -166,6 +169,7 @@ class Referee:
         decision = self._open_decision()
         allowance_us = self.allowance_us()
         if allowance_us is not None and timing.charged_us > allowance_us:
+            self._note_late(answer, timing.charged_us - allowance_us)
             self.expire(timing, FaultCause.TIMEOUT)
             return self._rejected(answer, RejectReason.LATE, "the clock had run out", 0, 0)
         refusal = _refusal(answer, decision)
@@ -198,14 +202,13 @@ class Referee:
         player = self._players[seat]
         if player.has_forfeited or self.is_over:
             return
-        decision = self._open_decision()
-        is_asked = decision.seat == seat
+        is_asked = self._is_asked and self._open_decision().seat == seat
         self._faults.append(
             Fault(
                 seat,
                 cause,
                 deal=self._session.deal.number if is_asked else None,
-                request_id=player.asked_count if is_asked and player.asked_count else None,
+                request_id=player.asked_count if is_asked else None,
                 detail=detail,
             )
         )
@@ -220,9 +223,7 @@ class Referee:
         """
         began = self._session.deal.number
         while self.is_unasked and self._session.deal.number <= began + 1:
-            self._refused.clear()
-            self._session.apply(self._fallback(self._open_decision()))
-            self._write_events(DecisionRecord(origin=Origin.FALLBACK))
+            self._apply(self._fallback(self._open_decision()), DecisionRecord(origin=Origin.FALLBACK))
 
     def stray(self, answer: StrayAnswer) -> None:
         """Note an answer that fitted no open request."""
@@ -266,6 +267,18 @@ class Referee:
         return self._writer.close(self.result(), seed=self._seed, nonce=self._nonce, ended_at=ended_at)
 
     # ------------------------------------------------------------------------ inside
+
+    def _note_late(self, answer: Answer, late_us: int) -> None:
+        """Count an answer that came before the clock was seen to have run out like one that came after."""
+        self.stray(
+            StrayAnswer(
+                seat=self._open_decision().seat,
+                reason=RejectReason.LATE,
+                request_id=answer.request_id,
+                answer=said(answer.action),
+                late_us=late_us,
+            )
+        )
 
     def _rejected(
         self, answer: Answer, reason: RejectReason, detail: str, tries_left: int, left_us: int | None
@@ -320,10 +333,15 @@ class Referee:
         )
         player.decision_us.append(timing.charged_us)
         player.clock.answered(timing.charged_us)
+        self._apply(action, record)
+        self.go_on()
+
+    def _apply(self, action: Action, record: DecisionRecord) -> None:
+        """Carry out the open decision, and write down what followed from it."""
         self._refused.clear()
+        self._is_asked = False
         self._session.apply(action)
         self._write_events(record)
-        self.go_on()
 
     def _write_events(self, record: DecisionRecord | None) -> None:
         """Write what happened since the last time; `record` belongs to the first of it."""
@@ -340,7 +358,7 @@ class Referee:
 def _refusal(answer: Answer, decision: Decision) -> Refusal | None:
     """Why an answer cannot be taken, judged by exactly what the bot was sent."""
     if isinstance(answer.action, Unreadable):
-        return Refusal(RejectReason.UNREADABLE, answer.action.why)
+        return Refusal(RejectReason.UNREADABLE, said(answer.action))
     if answer.action not in decision.legal:
-        return Refusal(RejectReason.ILLEGAL, action_text(answer.action))
+        return Refusal(RejectReason.ILLEGAL, said(answer.action))
     return None

@@ -545,6 +545,7 @@ def test_an_answer_that_the_host_found_late_stays_late(table: Table) -> None:
     table.ask("s1", 1)
     table.say(stream, answer_to("s1", 1))
     table.link.reject(Rejected("s1", 1, RejectReason.LATE, "by 1 ms", 0, 0))
+    assert table.link.stray_counts == {RejectReason.LATE: 1}
     assert stray(table, stream, answer_to("s1", 1)) is RejectReason.LATE
 
 

@@ -115,6 +115,10 @@ def test_the_allowance_is_in_time_and_a_microsecond_more_is_not(
     assert [fault.cause for fault in referee.result().seats[request.seat].faults] == (
         [cause] if cause else []
     )
+    end = parse(referee.replay("")).end
+    assert [(stray.seat, stray.reason, stray.request_id, stray.late_us) for stray in end.stray] == (
+        [(request.seat, RejectReason.LATE, 1, over_us)] if cause else []
+    )
 
 
 def test_a_time_out_empties_the_bank_and_the_next_decision_has_the_move_alone() -> None:
@@ -181,6 +185,24 @@ def test_a_seat_that_forfeits_at_the_start_is_never_asked() -> None:
     assert 3 not in seats
     assert [fault.cause for fault in result.seats[3].faults] == [FaultCause.NO_HANDSHAKE]
     assert (result.seats[3].asked_count, result.seats[3].place) == (0, 4)
+
+
+def test_a_forfeit_names_the_decision_that_it_cost_and_no_other() -> None:
+    """None while another is asked, and none while a question is not put yet: not the one before (P5)."""
+    referee = tables.referee()
+    while True:
+        first = referee.request()
+        referee.receive(Answer(first.session_id, first.request_id, next(iter(first.legal))), QUICK)
+        assert referee.decision is not None
+        if referee.decision.seat == first.seat:
+            break
+    referee.forfeit(first.seat, FaultCause.EXITED)
+    asked = referee.request()
+    referee.forfeit(asked.seat, FaultCause.EXITED)
+    play_out(referee)
+    seats = referee.result().seats
+    assert [fault.request_id for fault in seats[first.seat].faults] == [None]
+    assert [fault.request_id for fault in seats[asked.seat].faults] == [asked.request_id]
 
 
 def test_without_clocks_nothing_runs_out() -> None:
