@@ -4,7 +4,8 @@ To wait for such a bot takes nothing that a session needs, so all sessions that 
 offer together, and waiting for many of them takes no longer than for one. Time is an argument.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from arena.clock import Spared
@@ -46,7 +47,7 @@ class Offers:
         self._spared_us = spared_us
         self._offers: dict[SlotEntry, Offer] = {}
 
-    def renew(self, slots: Iterable[SlotEntry], unseen: Collection[str], now: Moment) -> None:
+    def renew(self, slots: Iterable[SlotEntry], unseen: AbstractSet[str], now: Moment) -> None:
         """Offer every open slot that lacks an unseen bot and is not on offer; drop the others.
 
         Args:
@@ -58,23 +59,27 @@ class Offers:
         if not unseen:
             return
         for slot in slots:
+            if unseen.isdisjoint(slot.seating):
+                continue
             missing = tuple([name for name in slot.seating if name in unseen])
-            if missing:
-                known = before.get(slot)
-                self._offers[slot] = Offer(now if known is None else known.since, missing)
+            known = before.get(slot)
+            self._offers[slot] = Offer(now if known is None else known.since, missing)
 
     def hold(self, slot: SlotEntry, now_us: int) -> bool:
         """Whether a slot is not to be played yet: its bots may still come, or too many of them did not."""
         offer = self._offers.get(slot) if self._offers else None
-        return offer is not None and (len(offer.missing) > 1 or self._left_us(offer, now_us) > 0)
+        return offer is not None and (len(offer.missing) > 1 or self._left_us(offer.since, now_us) > 0)
 
     def failed(self, now_us: int) -> tuple[tuple[SlotEntry, Offer], ...]:
         """The slots whose time is over and that lack two bots or more: nobody's loss, and not played."""
+        over = {since for since in self._since() if self._left_us(since, now_us) <= 0}
+        if not over:
+            return ()
         return tuple(
             [
                 (slot, offer)
                 for slot, offer in self._offers.items()
-                if len(offer.missing) > 1 and self._left_us(offer, now_us) <= 0
+                if len(offer.missing) > 1 and offer.since in over
             ]
         )
 
@@ -84,9 +89,12 @@ class Offers:
 
     def left_us(self, now_us: int) -> int | None:
         """How long until the next offer's time is over, None when none has time left."""
-        left = [self._left_us(offer, now_us) for offer in self._offers.values()]
+        left = [self._left_us(since, now_us) for since in self._since()]
         return min([us for us in left if us > 0], default=None)
 
-    def _left_us(self, offer: Offer, now_us: int) -> int:
-        since_us = offer.since.at_us
-        return self._join_us - (now_us - since_us) + self._spared_us(since_us, now_us)
+    def _since(self) -> frozenset[Moment]:
+        """When offers were made: thousands of slots are offered at once."""
+        return frozenset([offer.since for offer in self._offers.values()])
+
+    def _left_us(self, since: Moment, now_us: int) -> int:
+        return self._join_us - (now_us - since.at_us) + self._spared_us(since.at_us, now_us)

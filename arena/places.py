@@ -42,7 +42,7 @@ class Places:
         """How many there are from now on.
 
         Args:
-            taken_count: sessions that are being played; while some places are free there will not be more.
+            taken_count: sessions that are being played; only when that is all places, they are seen to do.
             now_us: the present.
             is_late: whether the arena has more to do than it can in time.
         """
@@ -61,6 +61,6 @@ class Places:
         """Microseconds after which it should be looked again, though nothing else happens; None: never."""
         if self._is_late:
             return LOOK_AGAIN_US
-        if taken_count < self._count or self._count == self._most:
+        if taken_count != self._count or self._count == self._most:
             return None
         return max(0, self._changed_us + LOOK_AGAIN_US - now_us)

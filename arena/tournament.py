@@ -236,17 +236,20 @@ class Tournament:
         Their bots have the join limit from `offered_us` on.
         """
         now_us = self._clockwork.time.now_us()
-        for slot in tuple(self._open):
-            if len(self._running) >= places:
-                return
-            if self._offers.hold(slot, now_us):
-                continue
+        free = {name for name in self._names if self._has_room(name)}
+        started = []
+        for place, slot in enumerate(self._open):
+            if len(self._running) >= places or (self._running and len(free) < len(slot.seating)):
+                break
             # With nothing running a slot is started whoever lacks room: its attempt says who is absent.
-            if self._running and not all(self._has_room(name) for name in slot.seating):
+            if (self._running and not free.issuperset(slot.seating)) or self._offers.hold(slot, now_us):
                 continue
-            self._open.remove(slot)
+            started.append(place)
             self._seated.update(slot.seating)
+            free.difference_update([name for name in slot.seating if not self._has_room(name)])
             self._running[asyncio.create_task(self._attempt(slot, offered_us))] = slot
+        for place in reversed(started):
+            del self._open[place]
 
     def _end_offers(self) -> None:
         """Have the attempts recorded that came to nothing since two bots never came, all at once."""

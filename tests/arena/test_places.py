@@ -37,9 +37,10 @@ def test_no_more_are_taken_on_before_the_last_have_shown() -> None:
     assert places.look(80, 2 * LOOK_AGAIN_US, is_late=False) == 100
 
 
-def test_no_more_are_taken_on_while_some_are_free() -> None:
-    """What is not made use of shows nothing."""
-    assert counts(Places(256, 0), 3, taken=63) == [64] * 4
+@pytest.mark.parametrize("taken", [63, 65])
+def test_no_more_are_taken_on_unless_all_are_taken_and_no_more(taken: int) -> None:
+    """What is not made use of shows nothing; nor do sessions from before the arena was late, still played."""
+    assert counts(Places(256, 0), 3, taken=taken) == [64] * 4
 
 
 @pytest.mark.parametrize(("most", "half"), [(1, 1), (3, 1), (64, 32), (1024, 32)])
@@ -53,13 +54,14 @@ def test_an_arena_that_was_late_takes_on_more_with_care() -> None:
     places = Places(1024, 0)
     assert places.look(64, 1, is_late=True) == 32
     assert places.look(32, 2, is_late=False) == 32
-    found = [places.look(1024, 2 + n * LOOK_AGAIN_US, is_late=False) for n in range(1, 20)]
-    assert found[:3] == [34, 36, 38]
+    found = [32]
+    for number in range(1, 20):
+        found.append(places.look(found[-1], 2 + number * LOOK_AGAIN_US, is_late=False))
     assert all(1 <= after - before <= before // 16 for before, after in pairwise(found))
     small = Places(4, 0)
     small.look(0, 1, is_late=True)
     small.look(2, 2, is_late=False)
-    assert [small.look(9, 2 + n * LOOK_AGAIN_US, is_late=False) for n in (1, 2, 3)] == [3, 4, 4]
+    assert [small.look(n + 1, 2 + n * LOOK_AGAIN_US, is_late=False) for n in (1, 2, 3)] == [3, 4, 4]
 
 
 def test_it_says_after_how_long_to_look_again() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -746,7 +747,7 @@ async def test_an_arena_judges_its_lateness_once_a_look(hall: Hall, monkeypatch:
     looks, renew = list[None](), Offers.renew
 
     def count_and_renew(
-        offers: Offers, slots: Iterable[SlotEntry], unseen: Collection[str], now: Moment
+        offers: Offers, slots: Iterable[SlotEntry], unseen: AbstractSet[str], now: Moment
     ) -> None:
         looks.append(None)
         renew(offers, slots, unseen, now)
