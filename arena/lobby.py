@@ -5,7 +5,7 @@ it carries what a link reports to whoever waits for it. It knows asyncio, not gR
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeAlias, assert_never
 
@@ -426,9 +426,15 @@ class Lobby:
         late by itself.
         """
         members = [self.member(name) for name in names]
+        return tuple([member.name for member in await self.wait_for_members(members, timeout_s, since_us)])
+
+    async def wait_for_members(
+        self, members: Sequence[Member], timeout_s: float, since_us: int | None
+    ) -> tuple[Member, ...]:
+        """The same for members, of whom one may be forgotten meanwhile; the absent ones."""
         with suppress(TimeoutError):
             async with limited(self.patience, round(timeout_s * US_PER_SECOND), since_us=since_us):
                 # One that was there may be away again by the time the last one comes.
                 while away := [member for member in members if not member.there.is_set()]:
                     await away[0].there.wait()
-        return tuple([member.name for member in members if not member.is_there])
+        return tuple([member for member in members if not member.is_there])

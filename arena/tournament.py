@@ -20,7 +20,7 @@ from arena.commitment import commitment
 from arena.faults import FaultCause
 from arena.identities import Identities
 from arena.ledger import Attempt, Ledger, SlotEntry, TournamentState
-from arena.lobby import Lobby
+from arena.lobby import Lobby, Member
 from arena.messages import SeedReveal
 from arena.offers import Moment, Offers
 from arena.places import Places
@@ -367,12 +367,14 @@ class Tournament:
         """Play a slot once its bots are there, or as many of them as have to; what came of it."""
         runner: SessionRunner | None = None
         try:
-            absent = await self._wait_for_bots(slot, offered_us)
-            missing = [name for name in absent if self._lobby.member(name).gone is None]
+            # Who is revoked from here on has lost this session; another of that name is for the next ones.
+            members = [self._lobby.member(name) for name in slot.seating]
+            absent = await self._wait_for_bots(members, offered_us)
+            missing = [member.name for member in absent if member.gone is None]
             if len(missing) > 1:
                 return Outcome(AttemptEnd.BOTS_ABSENT, _not_there(missing))
-            runner, referee = await self._sit_down(slot, started_at)
-            self._forfeit_absent(slot, referee, absent)
+            runner, referee = await self._sit_down(slot, members, started_at)
+            self._forfeit_absent(referee, members, absent)
             return Outcome(AttemptEnd.FINISHED, runner=runner, played=await runner.play())
         except asyncio.CancelledError:
             return Outcome(AttemptEnd.OPERATOR_STOP, _STOPPED, runner)
@@ -406,17 +408,20 @@ class Tournament:
             return Outcome(AttemptEnd.ARENA_ERROR, _spoilt(error), outcome.runner)
         return outcome
 
-    async def _wait_for_bots(self, slot: SlotEntry, offered_us: int) -> tuple[str, ...]:
+    async def _wait_for_bots(self, members: Sequence[Member], offered_us: int) -> tuple[Member, ...]:
         """Give the bots of a slot what is left of the join limit; who is not there at its end.
 
         A bot that was never there is not waited for: it had its time before the slot was started.
         """
-        seen = [name for name in slot.seating if self._lobby.member(name).hello is not None]
-        await self._lobby.wait_for(seen, self._terms.clock.join_ms / 1000, since_us=offered_us)
-        return tuple([name for name in slot.seating if not self._lobby.member(name).is_there])
+        seen = [member for member in members if member.hello is not None]
+        await self._lobby.wait_for_members(seen, self._terms.clock.join_ms / 1000, offered_us)
+        return tuple([member for member in members if not member.is_there])
 
-    async def _sit_down(self, slot: SlotEntry, started_at: str) -> tuple[SessionRunner, Referee]:
-        terms, members = self._terms, [self._lobby.member(name) for name in slot.seating]
+    async def _sit_down(
+        self, slot: SlotEntry, members: Sequence[Member], started_at: str
+    ) -> tuple[SessionRunner, Referee]:
+        """Open the session of a slot; its runner and its referee."""
+        terms = self._terms
         seed, nonce = self._secrets(slot)
         header = SessionHeader(
             tournament=terms.name,
@@ -443,15 +448,17 @@ class Tournament:
         seed = self._terms.seed
         return block_seed(seed, slot.block), session_nonce(seed, slot.block, slot.session)
 
-    def _forfeit_absent(self, slot: SlotEntry, referee: Referee, absent: tuple[str, ...]) -> None:
-        for name in slot.seating:
-            gone = self._lobby.member(name).gone
-            is_missing = name in absent and gone is None
-            self._absences[name] = self._absences[name] + 1 if is_missing else 0
+    def _forfeit_absent(
+        self, referee: Referee, members: Sequence[Member], absent: tuple[Member, ...]
+    ) -> None:
+        for seat, member in enumerate(members):
+            gone = member.gone
+            is_missing = member in absent and gone is None
+            self._absences[member.name] = self._absences[member.name] + 1 if is_missing else 0
             if is_missing:
-                referee.forfeit(slot.seating.index(name), FaultCause.NO_HANDSHAKE)
+                referee.forfeit(seat, FaultCause.NO_HANDSHAKE)
             elif gone is not None:
-                referee.forfeit(slot.seating.index(name), gone.cause, gone.detail)
+                referee.forfeit(seat, gone.cause, gone.detail)
 
     async def _finish(self, slot: SlotEntry, played: Played) -> None:
         """A result is safe, and the bots were told it: tell everyone else."""

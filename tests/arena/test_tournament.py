@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -260,6 +260,30 @@ async def test_a_bot_that_has_gone_for_good_forfeits_at_once_as_exited(hall: Hal
     }
     assert causes == {FaultCause.EXITED}
     assert hall.states() == {SlotState.FINISHED: 8}
+
+
+async def test_a_version_that_is_revoked_while_its_session_waits_for_others_forfeits_as_revoked(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another of that name may come to the next sessions; this one was not absent."""
+    hall.bots()
+    wait_for_members, waits = hall.lobby.wait_for_members, list[None]()
+
+    async def revoke_and_wait(
+        members: Sequence[Member], timeout_s: float, since_us: int | None
+    ) -> tuple[Member, ...]:
+        waits.append(None)
+        # The first is for all bots, before there are sessions.
+        if len(waits) == 2:
+            member = hall.lobby.member("a")
+            member.revoke("revoked on purpose", "1")
+            hall.lobby.forget("a")
+        return await wait_for_members(members, timeout_s, since_us)
+
+    monkeypatch.setattr(hall.lobby, "wait_for_members", revoke_and_wait)
+    await hall.tournament(sessions_at_once=1).run()
+    (fault,) = next(seat.faults for seat in hall.ledger.recorded[0].seats if seat.bot == "a")
+    assert (fault.cause, fault.detail) == (FaultCause.DISCONNECTED, "revoked on purpose")
 
 
 async def test_a_bot_that_is_gone_in_a_later_run_is_named_as_it_was_seen(hall: Hall) -> None:
