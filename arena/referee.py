@@ -148,6 +148,12 @@ class Referee:
             return None
         return self._players[self._open_decision().seat].clock.allowance_us()
 
+    def free_us(self) -> int | None:
+        """What the open decision may take before the bank is touched, None when no clock runs."""
+        if not self._header.clock.timed:
+            return None
+        return self._players[self._open_decision().seat].clock.free_us()
+
     def news_for(self, seat: Seat) -> tuple[SeenEvent, ...]:
         """What happened since the seat was last told, as it may hear it."""
         player, events = self._players[seat], self._session.events

@@ -149,17 +149,17 @@ class SessionRunner:
         """What is charged for the time since a request was handed over, and what is not.
 
         Where the arena had too much to do, or waited for a processor, nobody can tell how long an answer
-        did so too. So what is above the allowance by no more than that is not charged.
+        did so too. So as much of what would be taken from the bank, or is above it, is not charged.
         """
         handed_at_us = seat.handed_at_us(request, asked_at_us)
         seen = self._elapsed(handed_at_us, at_us)
-        allowance_us = self._referee.allowance_us()
-        if allowance_us is None or seen.charged_us <= allowance_us:
+        free_us, allowance_us = self._referee.free_us(), self._referee.allowance_us()
+        if free_us is None or allowance_us is None or seen.charged_us <= free_us:
             return seen
-        over_us = seen.charged_us - allowance_us
-        if over_us > self._clockwork.heartbeat.doubt_us(handed_at_us, at_us):
+        doubt_us = min(self._clockwork.heartbeat.doubt_us(handed_at_us, at_us), seen.charged_us - free_us)
+        if seen.charged_us - doubt_us > allowance_us:
             return seen
-        return Timing(allowance_us, seen.lag_us + over_us)
+        return Timing(seen.charged_us - doubt_us, seen.lag_us + doubt_us)
 
     def _elapsed(self, handed_at_us: int, at_us: int) -> Timing:
         """What has passed since a request was handed over, less what the arena was late by."""

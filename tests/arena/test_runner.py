@@ -149,18 +149,22 @@ async def test_what_the_arena_was_late_by_is_not_charged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after_us", "timing", "causes"),
+    ("clock", "after_us", "timing", "causes"),
     [
-        (990_000, (990_000, 0), []),
-        (1_000_001, (1_000_000, 1), []),
-        (1_090_000, (1_000_000, 90_000), []),
-        (1_120_000, (1_111_001, 0), [FaultCause.TIMEOUT]),
+        (MOVE_ALONE, 990_000, (990_000, 0), []),
+        (MOVE_ALONE, 1_000_001, (1_000_000, 1), []),
+        (MOVE_ALONE, 1_090_000, (1_000_000, 90_000), []),
+        (MOVE_ALONE, 1_120_000, (1_111_001, 0), [FaultCause.TIMEOUT]),
+        (BANK, 90_000, (90_000, 0), []),
+        (BANK, 105_000, (100_000, 5_000), []),
+        (BANK, 500_000, (450_000, 50_000), []),
+        (BANK, 1_120_000, (1_111_001, 0), [FaultCause.TIMEOUT]),
     ],
 )
 async def test_where_the_arena_waits_for_a_processor_a_bot_has_the_benefit_of_the_doubt(
-    after_us: int, timing: tuple[int, int], causes: list[FaultCause]
+    clock: ClockSettings, after_us: int, timing: tuple[int, int], causes: list[FaultCause]
 ) -> None:
-    """Of a limit of 1 s it waited a tenth: what is over by no more is not charged, all else in full (T02)."""
+    """It waited a tenth of the time: as much is not taken from the bank, nor held against the limit (T02)."""
     time = TableTime()
     time.waits_percent = 10
     seats = [ScriptedSeat(time) for _ in range(4)]
@@ -171,7 +175,7 @@ async def test_where_the_arena_waits_for_a_processor_a_bot_has_the_benefit_of_th
         return first_legal(request)
 
     slow.script = hurry
-    outcome = await played(time, seats, clock=MOVE_ALONE)
+    outcome = await played(time, seats, clock=clock)
     first = next(
         step.decision
         for step in parse(outcome.replay).steps
