@@ -19,7 +19,16 @@ from arena.auth import TokenRing
 from arena.bot_command import CommandError, absolute_words, command_digest
 from arena.clock import MS_PER_SECOND
 from arena.config import BotEntry, Sandbox
-from arena.launcher import BotStart, ExitKind, ExitReport, Launcher, LaunchError, Restarts, log_name
+from arena.launcher import (
+    MAX_RESTARTS,
+    BotStart,
+    ExitKind,
+    ExitReport,
+    Launcher,
+    LaunchError,
+    Restarts,
+    log_name,
+)
 from arena.ledger import Attempt, BotEnd, TournamentState
 from arena.lobby import Lobby
 from arena.local_bots import GivenUp, LocalBots
@@ -130,8 +139,9 @@ def remarks_on(ends: Mapping[str, Sequence[ExitReport]]) -> tuple[str, ...]:
 def _remark(bot: str, reports: Sequence[ExitReport]) -> str:
     last, times = reports[-1], "once" if len(reports) == 1 else f"{len(reports)} times"
     is_over = last.kind is ExitKind.NOT_STARTED or Restarts(before=reports).is_used_up
-    outcome = "is not started again" if is_over else "was started again"
-    return f"bot {bot} ended {times} and {outcome}: it {last.sentence}; its log is {last.log}"
+    # Not that it was started again: a stop may have come before, or a failure of the arena.
+    again = " and is not started again" if is_over else f" (it is started again {MAX_RESTARTS} times at most)"
+    return f"bot {bot} ended {times}{again}: it {last.sentence}; its log is {last.log}"
 
 
 # ------------------------------------------------------------------ playing
@@ -212,6 +222,7 @@ class HostedTournament:
             launcher,
             premises.lobby,
             self._given_up,
+            on_failed=self._cannot_keep_going,
             keep_end=self._keep_end,
             before=self._ends_before,
         )
@@ -228,7 +239,7 @@ class HostedTournament:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What became of bots that had to be started again since the tournament began, a sentence each."""
+        """What became of bots that ended and should not have since the tournament began, a sentence each."""
         return remarks_on(self._bots.restarts)
 
     @property
@@ -285,7 +296,7 @@ class HostedTournament:
         try:
             state = await self._tournament.run()
         except StoreError as error:
-            self.failure = str(error)
+            self.failure = self.failure or str(error)
         finally:
             pacing.cancel()
             await asyncio.gather(pacing, return_exceptions=True)
@@ -375,6 +386,15 @@ class HostedTournament:
             self.broken_bot = bot
             self.failure = f"bot {bot.bot} {bot.report.early_sentence} (its log: {bot.report.log})"
             self.stop()
+
+    def _cannot_keep_going(self, bot: str, error: Exception) -> None:
+        """Stop at once, as by any failure of the arena: otherwise the bot would be charged for being away."""
+        log.error("bot not kept going", bot=bot, exc_info=error)
+        is_said = isinstance(error, LaunchError | StoreError)
+        why = str(error) if is_said else f"{type(error).__name__}: {error}"
+        self.failure = self.failure or f"the arena could not keep bot {bot} going: {why}"
+        self._ring()
+        self._tournament.break_off()
 
     async def _close(self, grace_s: float = 0) -> None:
         """Say goodbye to the bots that are started here and end them; the others may be any again."""

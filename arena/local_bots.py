@@ -1,4 +1,4 @@
-"""The bots that the arena itself starts: started again when they end, given up when that fails.
+"""The bots that the arena itself starts: started again when they end, given up when they end too often.
 
 It ties the processes of `arena.launcher` to the members of the lobby; neither knows the other.
 """
@@ -32,6 +32,7 @@ class LocalBots:
         lobby: Lobby,
         on_given_up: Callable[[GivenUp], None],
         *,
+        on_failed: Callable[[str, Exception], None],
         keep_end: Callable[[str, ExitReport], Coroutine[None, None, None]],
         before: Mapping[str, Sequence[ExitReport]],
     ) -> None:
@@ -41,12 +42,16 @@ class LocalBots:
             launcher: starts the processes.
             lobby: where the bots come in.
             on_given_up: called once for every bot that will not be started again.
+            on_failed: called with a bot that the arena cannot look after any more, and why: it could not
+                start it again, or keep its end. That is no fault of the bot, which is neither there then
+                nor gone for good.
             keep_end: keeps an end that the arena did not wish, before the bot is started again.
             before: what was kept of earlier runs of the same tournament, by bot and in order.
         """
         self._launcher = launcher
         self._lobby = lobby
         self._on_given_up = on_given_up
+        self._on_failed = on_failed
         self._keep_end = keep_end
         self._restarts = {name: Restarts(before=reports) for name, reports in before.items()}
         self._keepers: list[asyncio.Task[None]] = []
@@ -75,7 +80,7 @@ class LocalBots:
         processes = await asyncio.gather(*(self._launcher.start(start) for start in wanted))
         for process in processes:
             self._processes[process.start.name] = process
-            self._keepers.append(asyncio.create_task(self._keep_going(process)))
+            self._keepers.append(asyncio.create_task(self._look_after(process)))
 
     async def stop(self, grace_s: float = 0) -> None:
         """End every bot; who has not ended by itself within `grace_s` is ended within a second."""
@@ -87,6 +92,13 @@ class LocalBots:
             await asyncio.wait(ends, timeout=grace_s)
         await self._launcher.close()
         await asyncio.gather(*ends)
+
+    async def _look_after(self, process: BotProcess) -> None:
+        """Keep a bot going; whatever fails of that is told, since nobody waits for this task."""
+        try:
+            await self._keep_going(process)
+        except Exception as error:  # noqa: BLE001 - of any failure the bot would be charged for being away
+            self._on_failed(process.start.name, error)
 
     async def _keep_going(self, process: BotProcess) -> None:
         """Wait for a bot's end, again and again, until it may not be started once more."""

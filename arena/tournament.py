@@ -171,6 +171,12 @@ class Tournament:
         self._stopping.set()
         self._rung.set()
 
+    def break_off(self) -> None:
+        """Stop without that moment: what is in flight was spoilt by the arena, and is to count for nobody."""
+        self._stop_grace_s = 0  # For those that have not begun, which cannot be broken off yet.
+        self.stop()
+        self._break_off_sessions()
+
     async def withdraw(self, name: str, why: str) -> None:
         """Take a bot out: its open slots become void; those that are being played are played out."""
         if name in self._withdrawn:
@@ -326,8 +332,7 @@ class Tournament:
         """
         if in_flight := {*self._running, *self._writing}:
             await asyncio.wait(in_flight, timeout=self._books.grace_left_s(self._stop_grace_s))
-        for task in self._running.keys() & self._breakable:
-            task.cancel()
+        self._break_off_sessions()
         self._books.close()
         await self._all_over()
         try:
@@ -336,6 +341,10 @@ class Tournament:
             await self._all_over()
         finally:
             self._collect()
+
+    def _break_off_sessions(self) -> None:
+        for task in self._running.keys() & self._breakable:
+            task.cancel()
 
     async def _all_over(self) -> None:
         """Wait until nothing is in flight any more; the end of a session may bring something to write."""

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from arena.results import AttemptEnd
+from arena.store import StoreReader
 from tests.arena.served import ENDS_IN_PLAY
 from tests.arena.test_sandbox import needs_bwrap
 from tests.cli.calling import kratzen
@@ -187,6 +189,28 @@ def test_a_bot_that_is_given_up_is_told_of_with_its_last_words(tmp_path: Path) -
         assert line in done.stderr.splitlines()
     logged = [json.loads(line) for line in (tmp_path / "run" / "arena.log").read_text().splitlines()]
     assert [entry["bot"] for entry in logged if entry["event"] == "bot given up"] == ["ends"]
+
+
+def test_a_bot_that_the_arena_cannot_start_again_is_not_charged(tmp_path: Path) -> None:
+    """The run ends with a sentence that says what failed; no session counts, and it can be gone on with."""
+    logs = tmp_path / "run" / "logs"
+    ruins = f"import os, shutil\nshutil.rmtree({str(logs)!r})\nopen({str(logs)!r}, 'w').close()\nos._exit(7)"
+    (tmp_path / "ruins.py").write_text(ENDS_IN_PLAY.replace("os._exit(7)", f"exec({ruins!r})"))
+    bot = '[[bots]]\nname = "ruins"\ncommand = "python ruins.py"\n'
+    (tmp_path / "t.toml").write_text(TOURNAMENT + bots("random", "cautious", "counting") + bot)
+    done = process("run", tmp_path / "t.toml", "--out", tmp_path / "run")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "kratzen: the arena could not keep bot ruins going: the supervisor of bot ruins cannot be started: "
+        f"{logs}: File exists"
+    )
+    assert "was started again" not in done.stderr
+    assert "go on with: kratzen run" in done.stderr
+    with StoreReader.open(tmp_path / "run") as store:
+        assert store.results() == ()
+        assert {attempt.ending for attempt in store.attempts()} == {AttemptEnd.OPERATOR_STOP}
+    logged = [json.loads(line) for line in (tmp_path / "run" / "arena.log").read_text().splitlines()]
+    assert [entry["bot"] for entry in logged if entry["event"] == "bot not kept going"] == ["ruins"]
 
 
 @needs_bwrap

@@ -419,7 +419,7 @@ async def test_a_bot_that_was_given_up_is_remarked_on_after_a_restart(tmp_path: 
             f"its log is {folder}/logs/01-alice.log"
         ),
         (
-            f"bot {NAMES[1]} ended once and was started again: it exited with code 0; "
+            f"bot {NAMES[1]} ended once (it is started again 3 times at most): it exited with code 0; "
             f"its log is {folder}/logs/02-{NAMES[1]}.log"
         ),
     )

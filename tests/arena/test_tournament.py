@@ -89,7 +89,9 @@ class Hall:
         del why
         self.withdrawals.append((bot, voided))
 
-    def tournament(self, *, join_ms: int = 0, sessions_at_once: int = 4, deals: int = 2) -> Tournament:
+    def tournament(
+        self, *, join_ms: int = 0, sessions_at_once: int = 4, deals: int = 2, stop_grace_s: float = 0
+    ) -> Tournament:
         """A tournament of this ledger's slots; `join_ms` 0: who is not there is absent at once."""
         ruleset = make_ruleset("tavern", {"muss_after": "normal_failure"})
         terms = Terms(
@@ -109,7 +111,7 @@ class Hall:
             disk=self.disk,
             watcher=self,
             digests={},
-            stop_grace_s=0,
+            stop_grace_s=stop_grace_s,
         )
 
     def bots(self, names: tuple[str, ...] = NAMES, *, max_sessions: int = 8) -> dict[str, LinkedBot]:
@@ -487,6 +489,46 @@ async def test_a_stopped_tournament_goes_on_to_the_same_results(hall: Hall) -> N
     hall.bots()
     assert await hall.tournament().run() is TournamentState.FINISHED
     assert chips_of(hall.ledger) == chips_of(await played_straight(hall))
+
+
+@pytest.mark.parametrize("is_stopped_before", [False, True])
+async def test_what_is_broken_off_has_no_moment_to_end(hall: Hall, *, is_stopped_before: bool) -> None:
+    """Whether or not a stop has given it one, no session in flight counts, for or against anybody."""
+    asked = asyncio.Event()
+    tournament = hall.tournament(stop_grace_s=2 * LIMIT_S)
+    hall.bots(("a", "b", "c"))
+    LinkedBot(hall.lobby.member("d"), lambda _: asked.set())
+    running = asyncio.create_task(tournament.run())
+    await asked.wait()
+    if is_stopped_before:
+        tournament.stop()
+        for _ in range(20):
+            # By then the tournament has seen the stop, and waits for its sessions.
+            await asyncio.sleep(0)
+    tournament.break_off()
+    assert await asyncio.wait_for(running, LIMIT_S) is TournamentState.STOPPED
+    assert {attempt.ending for attempt in hall.failed} == {AttemptEnd.OPERATOR_STOP}
+    assert hall.finished == []
+    assert hall.states() == {SlotState.OPEN: 8}
+
+
+async def test_what_is_just_being_handed_out_is_broken_off_too(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that is handed out at that very moment is not played either."""
+
+    def break_off(_: Member) -> int:
+        tournament.break_off()
+        return 8
+
+    tournament = hall.tournament(stop_grace_s=2 * LIMIT_S)
+    for name in NAMES:
+        LinkedBot(hall.lobby.member(name), lambda _: None)
+    # It is asked for when the first session is handed out and has not begun.
+    monkeypatch.setattr(Member, "capacity", property(break_off))
+    assert await asyncio.wait_for(tournament.run(), LIMIT_S) is TournamentState.STOPPED
+    assert {attempt.ending for attempt in hall.failed} == {AttemptEnd.OPERATOR_STOP}
+    assert hall.states() == {SlotState.OPEN: 8}
 
 
 async def test_an_answer_to_an_attempt_that_was_stopped_is_not_taken_for_the_next(hall: Hall) -> None:

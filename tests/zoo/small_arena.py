@@ -164,6 +164,10 @@ async def _kept_by_nobody(name: str, report: ExitReport) -> None:
     """How a bot ended is of no interest."""
 
 
+def _never_fails(name: str, error: Exception) -> None:
+    raise AssertionError(f"bot {name} could not be kept going") from error
+
+
 def tournament_of(setting: Setting, arena: OpenArena, ledger: ZooLedger, disk: Executor) -> Tournament:
     """The tournament of a setting, in an arena that is open."""
     return Tournament(
@@ -229,7 +233,14 @@ class SmallArena:
     async def processes(self, words: Sequence[str], folder: Path) -> AsyncIterator[None]:
         """Have the bad bots run as processes that the arena starts; logs go to `folder`."""
         launcher = Launcher(log_folder=folder, tournament_folder=folder)
-        bots = LocalBots(launcher, self.arena.lobby, lambda _: None, keep_end=_kept_by_nobody, before={})
+        bots = LocalBots(
+            launcher,
+            self.arena.lobby,
+            lambda _: None,
+            on_failed=_never_fails,
+            keep_end=_kept_by_nobody,
+            before={},
+        )
         starts = [
             BotStart(
                 number=number,
