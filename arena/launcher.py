@@ -452,6 +452,7 @@ class Launcher:
             own_folder=own_folder,
             socket=socket_path(start.address),
             environment=environment,
+            memory_bytes=self._limits.memory_mib * _MIB,
         )
 
 

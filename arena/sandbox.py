@@ -2,8 +2,8 @@
 
 Makes the options of bubblewrap (`bwrap`) and runs nothing. What is not named here is not there: a bot
 sees the system's programs, the arena's Python, the packages that bots are written with, its own files,
-its empty folder and the arena's socket. It sees no network, no other process, and no tournament: neither
-the file with the seed, nor results, nor another bot.
+its empty folder, two more for files in memory, and the arena's socket. It sees no network, no other process,
+and no tournament: neither the file with the seed, nor results, nor another bot.
 """
 
 import shutil
@@ -28,6 +28,9 @@ SYSTEM_PLACES: Final = (
     "/etc/ld.so.conf.d",
     "/etc/localtime",
 )
+
+MEMORY_PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - those in the box
+"""Where a bot may write files that lie in memory and not on a disk."""
 
 BOT_PACKAGES: Final = ("engine", "kratzen", "sample_bots")
 """What the project has for bots. It may lie in a source tree, of which nothing else is shown."""
@@ -70,6 +73,7 @@ def box_words(
     own_folder: Path,
     socket: Path,
     environment: Mapping[str, str],
+    memory_bytes: int,
 ) -> tuple[str, ...]:
     """The program of the sandbox and its options, without the bot's command.
 
@@ -78,13 +82,16 @@ def box_words(
         words: the bot's command, its files made absolute.
         program: the file that the first word stands for.
         tournament_folder: where the tournament file lies.
-        own_folder: the bot's working directory, the one place where it may write.
+        own_folder: the bot's working directory, the one place on a disk where it may write.
         socket: the arena's Unix socket.
         environment: the whole environment of the bot.
+        memory_bytes: what its files may take up that lie in memory, all together.
     """
     # In this order: what is mounted later lies on top, and files of the bot may lie below /tmp.
     options = [str(bwrap), "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 - the one in the box
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    for memory_place in MEMORY_PLACES:
+        options += ["--size", str(memory_bytes // len(MEMORY_PLACES)), "--tmpfs", memory_place]
     shown = [Path(place) for place in SYSTEM_PLACES]
     for place in _own_places(words, program, tournament_folder):
         # What is shown already stays as it is: over a link, such as a venv's python, nothing can be mounted.
@@ -94,6 +101,8 @@ def box_words(
         options += ["--ro-bind-try", str(place), str(place)]
     options += ["--ro-bind", str(socket), str(socket)]
     options += ["--bind", str(own_folder), str(own_folder), "--chdir", str(own_folder)]
+    # These two lie in memory as well, and have no size.
+    options += ["--remount-ro", "/dev", "--remount-ro", "/"]
     options += ["--clearenv"]
     for name, value in environment.items():
         options += ["--setenv", name, value]

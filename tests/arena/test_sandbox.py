@@ -11,8 +11,8 @@ import pytest
 
 from arena.bot_command import CommandError
 from arena.config import Sandbox
-from arena.launcher import BotStart, ExitKind, Launcher
-from arena.sandbox import find_bwrap, socket_path
+from arena.launcher import BotStart, ExitKind, Launcher, Limits
+from arena.sandbox import MEMORY_PLACES, find_bwrap, socket_path
 from tests.arena.test_launcher import ROOT, TOKEN, about, printed
 from tests.arena.test_supervisor import HIDDEN, HIDE_IN_MANY_WAYS
 from tests.arena.witness import PREAMBLE, Witness
@@ -53,6 +53,8 @@ print(json.dumps({
     "write here": refusal(lambda: open("new", "w").close()),
     "write beside": refusal(lambda: open(here / "new", "w").close()),
     "write to the system": refusal(lambda: open("/usr/new", "w").close()),
+    "write to the root": refusal(lambda: open("/new", "w").close()),
+    "write to the devices": refusal(lambda: open("/dev/new", "w").close()),
     "write to Python": refusal(lambda: open(pathlib.Path(sys.prefix) / "new", "w").close()),
 }), flush=True)
 kept.recv(1)
@@ -158,8 +160,43 @@ async def test_a_box_shows_what_a_bot_needs(
         "write here": None,
         "write beside": "Read-only file system",
         "write to the system": "Read-only file system",
+        "write to the root": "Read-only file system",
+        "write to the devices": "Read-only file system",
         "write to Python": "Read-only file system",
     }
+
+
+FILL_MEMORY: Final = """
+import sys
+kept = 0
+for place in sys.argv[1:]:
+    try:
+        with open(place + "/new", "wb", buffering=0) as file:
+            while kept < 200:
+                kept += file.write(bytes(2**20)) / 2**20
+    except OSError as error:
+        print(place, error.strerror)
+print(kept)
+"""
+
+
+@needs_bwrap
+async def test_files_in_memory_have_a_limit(
+    tmp_path: Path, tournament: Path, own_folders: Path, witness: Witness
+) -> None:
+    """What a bot in a box writes to places that lie in memory is as much as it may use, and no more."""
+    (tournament / "my_bot.py").write_text(FILL_MEMORY)
+    limits = Limits(memory_mib=64)
+    bots = Launcher(log_folder=tmp_path / "logs", tournament_folder=tournament, limits=limits)
+    places = ("/", "/dev", *MEMORY_PLACES)
+    bot = await bots.start(in_a_box(witness, "python", str(tournament / "my_bot.py"), *places))
+    report = await bot.wait()
+    assert printed(report) == [
+        "/ Read-only file system",
+        "/dev Read-only file system",
+        *[f"{place} No space left on device" for place in MEMORY_PLACES],
+        "64.0",
+    ]
 
 
 @needs_bwrap
