@@ -10,7 +10,6 @@ import errno
 import json
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +26,9 @@ from arena.bot_command import CommandError, find_program, search_path
 from arena.config import Sandbox
 from arena.sandbox import box_words, find_bwrap, socket_path
 from arena.text import escape, is_bot_name
+
+if sys.platform == "linux":  # Elsewhere no bot is started, and what a supervisor needs may not be there.
+    from arena.supervisor import remove_folder
 
 SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 
@@ -308,15 +310,17 @@ class _Supervised:
             self.process.stdin.close()
 
     def collect(self, *, lost: bool) -> None:
-        """Wait for the supervisor, which is on its way out, and clear up for it if it was lost.
+        """Wait for the supervisor, which is on its way out, and do for it what it left undone.
 
+        That is all if it was lost, and the rest of the folder if a stop left it no time for so many files.
         This takes a moment and is done in a thread.
         """
         self.process.wait()
         self.cut()
         if lost:
             kill_by_folder(self.folder)
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if os.path.lexists(self.folder):
+            remove_folder(str(self.folder))
 
 
 def kill_by_folder(folder: Path) -> None:

@@ -423,6 +423,34 @@ async def test_a_lost_supervisor_leaves_no_bot(bots: Launcher, own_folders: Path
     assert report.sentence == "lost the process that watched over it, and was ended"
 
 
+SLOW_TO_CLEAR_UP: Final = """
+import signal, sys
+sys.path.append({arena!r})
+import supervisor
+supervisor.remove_folder = lambda folder: signal.pause()
+sys.exit(supervisor.main([]))
+"""
+"""A supervisor whose bot left so many files that it comes to no end with them."""
+
+
+async def test_a_stop_leaves_no_folder_however_much_is_in_it(
+    bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its supervisor has no time to remove is removed all the same, even where rights are missing."""
+    script = tmp_path / "supervisor.py"
+    script.write_text(SLOW_TO_CLEAR_UP.format(arena=str(launcher.SUPERVISOR.parent)))
+    monkeypatch.setattr(launcher, "SUPERVISOR", script)
+    with Witness(tmp_path) as witness:
+        body = "os.mkdir('a')\nopen('a/b', 'w').close()\nos.chmod('a', 0)\nkept = meet('bot')\n" + FOR_EVER
+        bot = await bots.start(a_start(*witness.script(body)))
+        await asyncio.to_thread(witness.meet, "bot")
+        (folder,) = await asyncio.to_thread(os.listdir, own_folders)
+        assert await asyncio.to_thread(os.listdir, own_folders / folder) == ["a"]
+        report = await bot.stop()
+    assert report.kind is ExitKind.STOPPED
+    assert await asyncio.to_thread(os.listdir, own_folders) == []
+
+
 STOP_IT: Final = "os.kill(os.getppid(), signal.SIGSTOP)\n"
 """What a bot does that stops its supervisor, as its user may."""
 
