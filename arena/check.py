@@ -49,11 +49,24 @@ CLOCK: Final = ClockSettings(max_strikes=1)
 """The clocks of the product's defaults; the first fault ends the questions of a session."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessEnd:
+    """How the bot's process ended.
+
+    Attributes:
+        code: its exit code, None when it did not exit by itself.
+        sentence: the same for people, as the end of a sentence that begins with the bot's name.
+    """
+
+    code: int | None
+    sentence: str
+
+
 class Process(Protocol):
     """What the bot runs in, when it was started for the check."""
 
-    async def exit_code(self, limit_s: float) -> int | None:
-        """The bot's exit code once it has ended by itself; None when it has not by the limit."""
+    async def end(self, limit_s: float) -> ProcessEnd | None:
+        """The end of the bot's process; None when there was none by the limit."""
         ...
 
 
@@ -290,11 +303,13 @@ class Checker:
         assert self._process is not None
         self._given_up = "the bot was sent away"
         self._member.close(GoodbyeReason.FINISHED, "the check is over")
-        code = await self._process.exit_code(EXIT_LIMIT_S)
+        end = await self._process.end(EXIT_LIMIT_S)
         evidence = ("sent: goodbye (finished): no more sessions, and not to come back",)
-        if code is None:
+        if end is None:
             return Finding(False, f"still running {EXIT_LIMIT_S:.0f} s after Goodbye", evidence)
-        return Finding(code == 0, f"exit code {code} after Goodbye", evidence if code else ())
+        if end.code is None:
+            return Finding(False, f"after Goodbye the bot {escape(end.sentence)}", evidence)
+        return Finding(end.code == 0, f"exit code {end.code} after Goodbye", evidence if end.code else ())
 
     # ------------------------------------------------------------------ what a step cannot tell any more
 

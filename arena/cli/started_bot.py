@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from arena.bot_command import absolute_words
-from arena.check import Checker, Entrance
+from arena.check import Checker, Entrance, ProcessEnd
 from arena.cli.building import Site, open_arena
 from arena.cli.early import EndedAtOnce
 from arena.cli.errors import CommandFailed
@@ -15,7 +15,7 @@ from arena.cli.logs import log_to
 from arena.cli.signals import EXIT_BY_SIGNAL, stopped_by_signals
 from arena.cli.verdicts import VerdictReport
 from arena.faults import FaultCause
-from arena.launcher import BotProcess, BotStart, ExitReport, Launcher, LaunchError
+from arena.launcher import BotProcess, BotStart, ExitKind, ExitReport, Launcher, LaunchError
 from arena.lobby import Member
 from arena.seats import Gone
 
@@ -30,14 +30,15 @@ class StartedBot:
         self.process = process
         self._watch = asyncio.create_task(self._notice_end())
 
-    async def exit_code(self, limit_s: float) -> int | None:
-        """Its exit code once it has ended by itself, at most `limit_s` from now."""
+    async def end(self, limit_s: float) -> ProcessEnd | None:
+        """How it ended; None when it has not within `limit_s`."""
         try:
             async with asyncio.timeout(limit_s):
                 report = await self.process.wait()
         except TimeoutError:
             return None
-        return report.code if report.code is not None else -(report.signal or 0)
+        code = report.code if report.kind is ExitKind.EXITED else None
+        return ProcessEnd(code, report.sentence)
 
     async def stop(self) -> ExitReport:
         """End it, if it has not ended by itself."""

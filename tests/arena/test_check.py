@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 import pytest
 
 from arena import check
-from arena.check import Checker, Entrance
+from arena.check import Checker, Entrance, ProcessEnd
 from arena.clock import ClockSettings, SystemTime
 from arena.door import Door, DoorLimits
 from arena.faults import FaultCause
@@ -28,15 +28,18 @@ from tests.arena.tables import TableTime, illegal
 
 
 class Leaver:
-    """The process of a bot that leaves with an exit code."""
+    """The process of a bot that ends as it is told."""
 
-    def __init__(self, code: int | None) -> None:
-        self._code = code
+    def __init__(self, end: ProcessEnd | None) -> None:
+        self._end = end
 
-    async def exit_code(self, limit_s: float) -> int | None:
-        """The code that was given."""
+    async def end(self, limit_s: float) -> ProcessEnd | None:
+        """The end that was given."""
         del limit_s
-        return self._code
+        return self._end
+
+
+EXITED = ProcessEnd(0, "exited with code 0")
 
 
 @asynccontextmanager
@@ -57,7 +60,7 @@ def keep(checker: Checker, *steps: str) -> None:
 async def verdicts(
     script: Script | None,
     *,
-    code: int | None = 0,
+    end: ProcessEnd | None = EXITED,
     deterministic: bool = False,
     max_sessions: int = 8,
     members: list[Member] | None = None,
@@ -76,7 +79,7 @@ async def verdicts(
             members.append(member)
         bot = None if script is None else kind(member, script, max_sessions=max_sessions)
         checker = Checker(
-            member, clockwork, process=Leaver(code), entrance=entrance, deterministic=deterministic
+            member, clockwork, process=Leaver(end), entrance=entrance, deterministic=deterministic
         )
         if only is not None:
             keep(checker, only)
@@ -140,11 +143,19 @@ async def test_a_bot_that_plays_by_chance_is_told_by_the_step_for_determinism() 
     assert not found["determinism"].passed
 
 
-@pytest.mark.parametrize("code", [1, None], ids=["code 1", "still running"])
-async def test_a_bot_that_does_not_end_well_fails_the_last_step(code: int | None) -> None:
-    """Any exit code but 0, or none in time."""
-    found = await verdicts(first_legal, code=code)
-    assert not found["exit"].passed
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (ProcessEnd(1, "exited with code 1"), "exit code 1 after Goodbye"),
+        (ProcessEnd(None, "was ended by signal 9"), "after Goodbye the bot was ended by signal 9"),
+        (None, "still running 5 s after Goodbye"),
+    ],
+    ids=["code 1", "no exit", "still running"],
+)
+async def test_a_bot_that_does_not_end_well_fails_the_last_step(end: ProcessEnd | None, told: str) -> None:
+    """Any exit code but 0, an end that is no exit, or none in time."""
+    found = await verdicts(first_legal, end=end)
+    assert (found["exit"].passed, found["exit"].sentence) == (False, told)
 
 
 async def test_determinism_is_not_granted_to_a_bot_that_the_fallback_played_for() -> None:

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from arena.check import ProcessEnd
 from arena.cli import started_bot
+from arena.cli.started_bot import StartedBot
 from arena.cli.verdicts import VerdictReport
-from arena.launcher import ExitKind, ExitReport
+from arena.clock import SystemTime
+from arena.launcher import BotStart, ExitKind, ExitReport, Launcher
+from arena.lobby import Lobby
 from arena.status import Verdict
 from tests.arena.served import KRATZEN, LIMIT_S, environment
 from tests.cli.calling import kratzen
@@ -86,6 +90,19 @@ def test_what_a_good_bot_printed_is_not_shown(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(started_bot, "_check_until_signal", passed)
     done = kratzen("bot", "check", "--", "python", "bot.py")
     assert (done.code, done.out, done.err) == (0, "pass  hello             it came\n", "")
+
+
+async def test_a_bot_whose_supervisor_was_killed_has_no_exit_code(tmp_path: Path) -> None:
+    """How such a bot would have ended nobody knows: it is not taken for an exit with 0."""
+    async with Launcher(log_folder=tmp_path, tournament_folder=tmp_path) as launcher:
+        words = ("python", "-c", "import signal\nwhile True: signal.pause()")
+        start = BotStart(number=1, name="bot", words=words, address="127.0.0.1:1", token="none")  # noqa: S106
+        process = await launcher.start(start)
+        bot = StartedBot(Lobby(SystemTime(), arena_version="0").member("bot"), process)
+        os.kill(process.supervisor_pid, signal.SIGKILL)
+        end = await bot.end(LIMIT_S)
+        await bot.stop()
+    assert end == ProcessEnd(None, "lost the process that watched over it, and was ended")
 
 
 @pytest.mark.parametrize(
