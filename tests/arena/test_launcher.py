@@ -218,18 +218,26 @@ async def test_a_bot_gets_only_its_environment(
     }
 
 
-async def test_bots_do_not_meet_in_their_folders(bots: Launcher, own_folders: Path) -> None:
-    """What a bot writes to its working directory, home or temporary folder, another does not find."""
+async def test_bots_do_not_meet_in_their_folders(bots: Launcher, own_folders: Path, tmp_path: Path) -> None:
+    """What a bot writes to its working directory, home or temporary folder, one beside it does not find."""
     places = "('.', os.environ['HOME'], tempfile.gettempdir())"
     scatter = f"""
-import os, tempfile
-print([name for place in {places} for name in os.listdir(place)])
+import tempfile
+print([name for place in {places} for name in os.listdir(place)], flush=True)
 for place in {places}: open(place + '/spoor', 'w').close()
-print(os.listdir())
+print(os.listdir(), flush=True)
+meet(sys.argv[2]).recv(1)
 """
-    for number in (1, 2):
-        bot = await bots.start(a_start(*python(scatter), number=number))
-        assert printed(await bot.wait()) == ["[]", "['spoor']"]
+    with Witness(tmp_path) as witness:
+        started = []
+        for number, name in enumerate(("alice", "bob"), start=1):
+            # The first has written, and is still there, when the second one looks around.
+            start = a_start(*witness.script(scatter), name, number=number, name=name)
+            started.append(await bots.start(start))
+            await asyncio.to_thread(witness.meet, name)
+        for bot in started:
+            witness.say(bot.start.name)
+            assert printed(await bot.wait()) == ["[]", "['spoor']"]
 
 
 async def test_the_token_is_in_no_argument(bots: Launcher, tmp_path: Path) -> None:
