@@ -6,7 +6,7 @@ A method that tells much writes by itself, since every message has a time limit;
 as well as one that yields, but the generated types do not know it (`override`).
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -71,10 +71,10 @@ class _Desk:
         async with self._errors_as_statuses(context):
             return await ask()
 
-    async def change(self, context: _Context, ask: Callable[[], Awaitable[T]]) -> T:
-        """Answer a call that changes something."""
+    async def change(self, context: _Context, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Answer a call that changes something, which is done whether or not its caller waits for it."""
         await self.check_token_is_needed(context)
-        return await self.look(context, ask)
+        return await self.look(context, lambda: self.hall.carry(ask))
 
     async def check_token_is_needed(self, context: _Context) -> None:
         """Turn a call away that not everybody may make, where everybody may call."""

@@ -8,12 +8,12 @@ long-lived arena keeps bots and tournaments in the registry of its data folder.
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -25,6 +25,7 @@ from arena.archive import (
     replays_of,
     state_at_rest,
 )
+from arena.changes import Changes
 from arena.check import Checker
 from arena.config import TournamentFile
 from arena.hosted import Entry, HostedTournament, HostError, Premises, ends_so_far, local_digests, remarks_on
@@ -89,6 +90,7 @@ class Hall:
         """The checks that are being made, by the bot's name."""
         self._turn = asyncio.Lock()
         """What changes bots or tournaments is done one after the other."""
+        self._changes = Changes()
         self.is_closing = False
         """Whether the arena is about to stop."""
 
@@ -112,6 +114,8 @@ class Hall:
         self._premises.lobby.close(
             GoodbyeReason.STOPPING, "the arena stops: come back when it is there again"
         )
+        # A tournament that is being entered may not have had its turn yet.
+        await self._changes.settle()
         if self._roster is not None:
             await self._roster.close()
         return tuple([status for hosted in stopped.values() if (status := hosted.status()).counts.open])
@@ -122,6 +126,18 @@ class Hall:
         for hosted in running.values():
             hosted.stop()
         return running
+
+    async def carry(self, change: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make a change for somebody who may go away: once begun it is carried through all the same.
+
+        Args:
+            change: calls a method of this hall.
+
+        Raises:
+            RefusedError: the arena is stopping, or as the change.
+        """
+        self._check_open()
+        return await self._changes.carry(change)
 
     # ------------------------------------------------------------------ bots
 

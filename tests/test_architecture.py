@@ -25,7 +25,7 @@ LAYERS: Final = (
         "arena",
         "account archive enrolment store launcher local_bots bot_command sandbox check supervisor run_queue",
     ),
-    ("async", "arena", "tournament books identities lobby visits runner lag check_table"),
+    ("async", "arena", "tournament books changes identities lobby visits runner lag check_table"),
     ("pure", "arena", "referee link wire frame settings"),
     ("pure", "arena", "replay replay_lines replay_reading replay_stream replay_verify replay_text"),
     ("pure", "arena", "check_trace check_findings"),

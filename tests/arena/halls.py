@@ -2,10 +2,12 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from arena.auth import TokenRing
 from arena.clock import SystemTime
@@ -21,6 +23,9 @@ from arena.status import TournamentStatus
 from arena.store import Registry
 from engine.actions import Action
 from tests.arena.bots import LinkedBot, first_legal
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 NAMES = ("alice", "bob", "carol", "dave")
 
@@ -77,6 +82,12 @@ class TestHall:
             self.come(name, others)
         return bot
 
+    async def versions_written(self) -> None:
+        """Wait until the registry has the versions of all bots that came."""
+        roster = self.hall._roster
+        assert roster is not None
+        await roster.close()
+
     async def create(self, text: str | None = None) -> str:
         """Enter a tournament; its id."""
         status = await self.hall.create(parse_tournament(file_with() if text is None else text), "")
@@ -96,11 +107,43 @@ class TestHall:
         return latest
 
 
+class HeldDisk(ThreadPoolExecutor):
+    """The thread of a disk that takes its time for as long as it is held.
+
+    Attributes:
+        asked: set once a call waits for it.
+        waiting: calls that were made since it was held.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.asked = asyncio.Event()
+        self.waiting = 0
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a call made, after those before it."""
+        self.waiting += 1
+        self.asked.set()
+        return super().submit(fn, *args, **kwargs)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Do nothing more until the end of the block."""
+        let_go = threading.Event()
+        self.submit(let_go.wait)
+        self.waiting = 0
+        self.asked.clear()
+        try:
+            yield
+        finally:
+            let_go.set()
+
+
 @asynccontextmanager
-async def open_hall(folder: Path) -> AsyncIterator[TestHall]:
-    """A hall on a data folder, closed at the end."""
+async def open_hall(folder: Path, executor: Executor | None = None) -> AsyncIterator[TestHall]:
+    """A hall on a data folder, closed at the end; `executor` is its disk's thread, if not a plain one."""
     time = SystemTime()
-    with ThreadPoolExecutor(1) as disk, Registry.open(folder) as registry:
+    with executor or ThreadPoolExecutor(1) as disk, Registry.open(folder) as registry:
         premises = Premises(
             lobby=Lobby(time, arena_version="0"),
             tokens=TokenRing(),

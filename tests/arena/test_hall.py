@@ -338,12 +338,12 @@ async def test_a_version_can_be_revoked_alone(tmp_path: Path) -> None:
     async with open_hall(tmp_path) as arena:
         await arena.register()
         old = arena.come("alice", version="1")
-        await _versions_written(arena)
+        await arena.versions_written()
         assert await arena.hall.revoke_bot("alice", "1") == ()
         assert goodbyes(old) == [GoodbyeReason.REVOKED]
         assert goodbyes(arena.come("alice", version="1")) == [GoodbyeReason.REFUSED]
         assert goodbyes(arena.come("alice", version="2")) == []
-        await _versions_written(arena)
+        await arena.versions_written()
         (alice, *_) = await arena.hall.bots()
         assert alice.is_there
         assert [(version.version, version.is_revoked) for version in alice.versions] == [
@@ -360,7 +360,7 @@ async def test_a_version_does_not_slip_in_while_it_is_being_revoked(
     async with open_hall(tmp_path) as arena:
         await arena.register()
         arena.come("alice", version="1")
-        await _versions_written(arena)
+        await arena.versions_written()
 
         def come_meanwhile(registry: Registry, name: str) -> RegistryBot | None:
             loop.call_soon_threadsafe(arena.come, name)
@@ -376,7 +376,7 @@ async def test_a_revoked_version_stays_out_after_a_restart(tmp_path: Path) -> No
     async with open_hall(tmp_path) as arena:
         await arena.register()
         arena.come("alice", version="1")
-        await _versions_written(arena)
+        await arena.versions_written()
         await arena.hall.revoke_bot("alice", "1")
     async with open_hall(tmp_path) as arena:
         assert goodbyes(arena.come("alice", version="1")) == [GoodbyeReason.REFUSED]
@@ -426,12 +426,6 @@ async def test_a_bot_that_was_given_up_is_remarked_on_after_a_restart(tmp_path: 
     async with open_hall(tmp_path) as arena:
         assert (await arena.hall.status(tournament_id)).remarks == remarks
         assert [status.remarks for status in await arena.hall.tournaments()] == [remarks]
-
-
-async def _versions_written(arena: TestHall) -> None:
-    roster = arena.hall._roster
-    assert roster is not None
-    await roster.close()
 
 
 # ------------------------------------------------------------------ replays
