@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
+from google.protobuf.message import Message
 
 from arena.calls import caller_may_leave, end_call, refuse
 from arena.clock import US_PER_MS, Patience
@@ -26,7 +27,12 @@ from arena.wire import admin as wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc
 
 PAGE_SIZE: Final = 500
-"""Entries of a list in one message, which stays far below the 4 MiB that clients take."""
+"""Entries of a list in one message."""
+PAGE_BYTES: Final = 2 * 1024 * 1024
+"""Of a list's entries in one message, which stays far below the 4 MiB that clients take.
+
+An entry that is larger has a message to itself; that of a bot with `link.MAX_VERSIONS` is not.
+"""
 PIECE_BYTES: Final = 128 * 1024
 """Of a replay in one message."""
 
@@ -46,6 +52,7 @@ _STOPPING: Final = "the arena stops: tournaments can be gone on with once it is 
 _CHECK_ENDED: Final = "the arena stops, which ends the check: begin another one once it is there again"
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 
 _Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _ListRequest: TypeAlias = (
@@ -144,8 +151,8 @@ class RegistryService(admin_pb2_grpc.RegistryServiceServicer):
     ) -> admin_pb2.ListBotsResponse:
         """All bots that were ever registered."""
         bots = await self._desk.look(context, self._desk.hall.bots)
-        page, token = await _page(bots, request, context)
-        return admin_pb2.ListBotsResponse(bots=[wire.write_bot(bot) for bot in page], next_page_token=token)
+        page, token = await _page(bots, wire.write_bot, request, context)
+        return admin_pb2.ListBotsResponse(bots=page, next_page_token=token)
 
     async def RevokeBot(  # noqa: N802
         self, request: admin_pb2.RevokeBotRequest, context: _Context
@@ -229,10 +236,8 @@ class TournamentService(admin_pb2_grpc.TournamentServiceServicer):
     ) -> admin_pb2.ListTournamentsResponse:
         """All tournaments, page by page."""
         tournaments = await self._desk.look(context, self._desk.hall.tournaments)
-        page, token = await _page(tournaments, request, context)
-        return admin_pb2.ListTournamentsResponse(
-            tournaments=[wire.write_status(status) for status in page], next_page_token=token
-        )
+        page, token = await _page(tournaments, wire.write_status, request, context)
+        return admin_pb2.ListTournamentsResponse(tournaments=page, next_page_token=token)
 
 
 class LeaderboardService(admin_pb2_grpc.LeaderboardServiceServicer):
@@ -263,10 +268,8 @@ class ReplayService(admin_pb2_grpc.ReplayServiceServicer):
         if not self._desk.is_token_needed:
             # Everybody may be a bot, which must not learn which sessions have the same cards.
             replays = tuple([replay for replay in replays if replay.is_open])
-        page, token = await _page(replays, request, context)
-        return admin_pb2.ListReplaysResponse(
-            replays=[wire.write_replay(replay) for replay in page], next_page_token=token
-        )
+        page, token = await _page(replays, wire.write_replay, request, context)
+        return admin_pb2.ListReplaysResponse(replays=page, next_page_token=token)
 
     async def FetchReplay(  # type: ignore[override]  # noqa: N802
         self, request: admin_pb2.FetchReplayRequest, context: _Context
@@ -318,9 +321,10 @@ def _file_in(request: admin_pb2.CreateTournamentRequest) -> TournamentFile:
 
 async def _page(
     entries: Sequence[T],
+    write: Callable[[T], M],
     request: _ListRequest,
     context: _Context,
-) -> tuple[Sequence[T], str]:
+) -> tuple[Sequence[M], str]:
     """The part of a list that is asked for, and the token of the next; a token is where a page begins."""
     if request.page_token and not request.page_token.isdecimal():
         await context.abort(
@@ -329,5 +333,19 @@ async def _page(
         )
     start = int(request.page_token or 0)
     size = request.page_size if 0 < request.page_size < PAGE_SIZE else PAGE_SIZE
-    end = start + size
-    return entries[start:end], str(end) if end < len(entries) else ""
+    page = _written(entries[start : start + size], write)
+    end = start + len(page)
+    return page, str(end) if end < len(entries) else ""
+
+
+def _written(entries: Sequence[T], write: Callable[[T], M]) -> Sequence[M]:
+    """As many of the entries as go into one message; at least one, if there is any."""
+    page: list[M] = []
+    size_bytes = 0
+    for entry in entries:
+        message = write(entry)
+        size_bytes += message.ByteSize()
+        if page and size_bytes > PAGE_BYTES:
+            break
+        page.append(message)
+    return page

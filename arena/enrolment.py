@@ -5,6 +5,7 @@ What an arena that runs does besides, such as to close a stream, is the hall's.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
 from arena.auth import new_token, token_hash
 from arena.refusals import Refusal, RefusedError
@@ -50,6 +51,10 @@ def strike_off(registry: Registry, name: str, at: str) -> None:
     registry.revoke_bot(name, at)
 
 
+SHOWN_VERSIONS: Final = 5
+"""Of a bot, in a sentence; it may have come as many more."""
+
+
 def bar_version(registry: Registry, name: str, version: str, at: str) -> None:
     """Let a version of a bot not in any more; `at` is UTC, ISO 8601.
 
@@ -59,10 +64,11 @@ def bar_version(registry: Registry, name: str, version: str, at: str) -> None:
     """
     known = [entry.version for entry in _registered(registry, name).versions]
     if version not in known:
-        came_as = escape(", ".join(known)) if known else "none yet"
+        its = "its versions" if len(known) <= SHOWN_VERSIONS else "its latest versions"
+        came_as = escape(", ".join(known[-SHOWN_VERSIONS:])) if known else "none yet"
         raise RefusedError(
             Refusal.UNKNOWN,
-            f"bot {name} has not come as version '{escape(version)[:80]}'; its versions: {came_as}",
+            f"bot {name} has not come as version '{escape(version)[:80]}'; {its}: {came_as}",
         )
     registry.revoke_version(name, version, at)
 

@@ -17,7 +17,7 @@ for a stream as one batch (`take_batch`) whenever the stream's `wake` was called
 """
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -53,6 +53,12 @@ from engine.rules import MAX_PLAYERS
 
 _REMEMBERED_SESSIONS: Final = 256
 """Sessions that are over whose requests are still told apart when an answer comes too late."""
+
+MAX_VERSIONS: Final = 1000
+"""Versions that one bot may come as, whenever: each is kept for good and is in every list of bots.
+
+So many are a new one a day for nearly three years; a list has half a MiB of such a bot at the most.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -442,6 +448,8 @@ class Link:
         self._stray_budget = AnswerBudget(self.limits.max_strays_per_second)
         self._pinned: tuple[str, str | None] | None = None
         self._barred: frozenset[str] = frozenset()
+        self._versions: set[str] = set()
+        """What the bot has come as."""
         self._revoked: _Revoked | None = None
         self._stream: Stream | None = None
         self._down = Down(FaultCause.NO_HANDSHAKE, "")
@@ -499,6 +507,10 @@ class Link:
     def bar(self, bot_versions: frozenset[str]) -> None:
         """These versions of the bot are let in no more; a stream that is up is left to the host."""
         self._barred = bot_versions
+
+    def know(self, bot_versions: Iterable[str]) -> None:
+        """The bot came as these versions before; no more than `MAX_VERSIONS` in all are let in."""
+        self._versions.update(bot_versions)
 
     def revoke(self, why: str, version: str | None = None) -> None:
         """Let the bot in no more, whatever streams it has opened, and end the one that is up.
@@ -693,13 +705,16 @@ class Link:
         """How the bot differs from one that may come, or None."""
         if hello.bot_version in self._barred:
             return f"version {hello.bot_version!r} of this bot was revoked: start another one"
-        if self._pinned is None:
-            return None
-        version, digest = self._pinned
-        if hello.bot_version != version:
+        version, digest = self._pinned or (None, None)
+        if version is not None and hello.bot_version != version:
             return f"entered is version {version!r} of this bot, not {hello.bot_version!r}: start that one"
         if digest is not None and hello.build_digest != digest:
             return f"entered is build {digest!r} of this bot, not {hello.build_digest!r}: start that one"
+        if hello.bot_version not in self._versions and len(self._versions) >= MAX_VERSIONS:
+            return (
+                f"this bot has come as {MAX_VERSIONS} versions, and no more are taken: start one of those, "
+                "or have it registered under another name"
+            )
         return None
 
     def _join(self, stream: Stream, hello: Hello, now_us: int) -> None:
@@ -709,6 +724,7 @@ class Link:
             old.close(_closing(GoodbyeReason.REPLACED, detail))
         self.hello = replace(hello, max_sessions=min(hello.max_sessions, self.limits.max_sessions))
         self.leaving = False
+        self._versions.add(hello.bot_version)
         self._stream = stream
         self._events.append(Joined(self.hello))
         self._send(self._welcome(self.hello))

@@ -4,7 +4,9 @@
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -16,7 +18,7 @@ from arena.lobby import Member
 from arena.messages import Hello
 from arena.refusals import Refusal, RefusedError
 from arena.status import BotStatus
-from arena.store import Registry, RegistryBot, Store, StoreError
+from arena.store import Registry, RegistryBot, Sighting, Store, StoreError
 
 log = structlog.get_logger()
 
@@ -29,8 +31,10 @@ class Roster:
         self._registry = registry
         self._names: set[str] = set()
         """Bots with a valid token."""
-        self._notes: set[asyncio.Task[None]] = set()
-        """What is being written down of bots that came."""
+        self._sightings: dict[tuple[str, str], Sighting] = {}
+        """What is to be written down of bots that came, by name and version."""
+        self._writer: asyncio.Task[None] | None = None
+        """Writes that down, as long as there is any."""
 
     async def open(self) -> None:
         """Let in the bots of the registry."""
@@ -41,7 +45,8 @@ class Roster:
 
     async def close(self) -> None:
         """Have everything written down."""
-        await asyncio.gather(*self._notes)
+        if self._writer is not None:
+            await self._writer
 
     async def add(self, name: str) -> str:
         """Register a bot; its token.
@@ -72,7 +77,7 @@ class Roster:
             why = _revoked(name)
             premises.lobby.member(name).revoke(why)
             return why
-        await premises.keep(lambda: bar_version(registry, name, version, self._now()))
+        await premises.keep(partial(_bar, registry, self._take_sightings(), name, version, self._now()))
         bot = await self._kept(name)
         # From here on nobody comes in between: the next one of that name is not let in before it is barred.
         member, why = premises.lobby.member(name), _revoked(name, version)
@@ -86,8 +91,8 @@ class Roster:
 
     async def statuses(self) -> tuple[BotStatus, ...]:
         """All bots that were ever registered, by name."""
-        bots = await self._premises.keep(self._registry.bots)
-        return tuple([_status(bot, self._premises.lobby.member(bot.name)) for bot in bots])
+        bots = await self._premises.keep(partial(_statuses, self._registry))
+        return tuple([_with_link(bot, self._premises.lobby.member(bot.name)) for bot in bots])
 
     def present(self, name: str) -> Member:
         """A registered bot that is connected.
@@ -155,7 +160,9 @@ class Roster:
         return bot
 
     def _let_in(self, bot: RegistryBot) -> None:
-        self._premises.lobby.member(bot.name).link.bar(bot.barred_versions)
+        link = self._premises.lobby.member(bot.name).link
+        link.bar(bot.barred_versions)
+        link.know([version.version for version in bot.versions])
         self._premises.tokens.admit(bot.name, bot.token_hash)
         self._names.add(bot.name)
 
@@ -163,23 +170,49 @@ class Roster:
         """Have it written down that a registered bot came as a version of it."""
         if name not in self._names:
             return
-        note = asyncio.create_task(self._write_version(name, hello))
-        self._notes.add(note)
-        note.add_done_callback(self._notes.discard)
+        version = hello.bot_version
+        self._sightings.setdefault(
+            (name, version),
+            Sighting(bot=name, version=version, build_digest=hello.build_digest, at=self._now()),
+        )
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write_versions())
 
-    async def _write_version(self, name: str, hello: Hello) -> None:
+    async def _write_versions(self) -> None:
+        """Write down who came as what: all at once that came meanwhile, so that one write waits at a time."""
         try:
-            await self._premises.keep(
-                lambda: self._registry.see_version(name, hello.bot_version, hello.build_digest, self._now())
-            )
+            while sightings := self._take_sightings():
+                await self._write(sightings)
+        finally:
+            self._writer = None
+
+    async def _write(self, sightings: Sequence[Sighting]) -> None:
+        try:
+            await self._premises.keep(partial(self._registry.see_versions, sightings))
         except StoreError:
-            log.exception("version not written", bot=name)
+            log.exception("versions not written", bots=sorted({seen.bot for seen in sightings}))
+
+    def _take_sightings(self) -> Sequence[Sighting]:
+        sightings, self._sightings = tuple(self._sightings.values()), {}
+        return sightings
 
 
-def _status(bot: RegistryBot, member: Member) -> BotStatus:
+def _bar(registry: Registry, sightings: Sequence[Sighting], name: str, version: str, at: str) -> None:
+    """Bar a version of a bot, which may be one that is still to be written down."""
+    registry.see_versions(sightings)
+    bar_version(registry, name, version, at)
+
+
+def _statuses(registry: Registry) -> Sequence[BotStatus]:
+    """All bots as the registry has them."""
+    return [bot_status(bot, is_there=False) for bot in registry.bots()]
+
+
+def _with_link(bot: BotStatus, member: Member) -> BotStatus:
     """A registered bot for those who ask, with what its link knows."""
     return replace(
-        bot_status(bot, is_there=member.is_there),
+        bot,
+        is_there=member.is_there,
         absence=member.visits.absence.sentence,
         turned_away=member.visits.absence.turned_away,
         stray_counts=dict(member.link.stray_counts),

@@ -10,7 +10,7 @@ from arena.store.audit import check_session
 from arena.store.errors import DamagedFrameError, StoreConflictError, StoreError, StoreLockedError
 from arena.store.parts import FramePlace
 from arena.store.reader import SessionEntry, StoreReader
-from arena.store.registry import Registry, RegistryBot, RegistryTournament, RegistryVersion
+from arena.store.registry import Registry, RegistryBot, RegistryTournament, RegistryVersion, Sighting
 from arena.store.writer import Store
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "RegistryTournament",
     "RegistryVersion",
     "SessionEntry",
+    "Sighting",
     "Store",
     "StoreConflictError",
     "StoreError",

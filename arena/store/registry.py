@@ -101,6 +101,23 @@ class RegistryVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """That a bot came as a version.
+
+    Attributes:
+        bot: its name.
+        version: as the bot gave it.
+        build_digest: likewise.
+        at: UTC, ISO 8601.
+    """
+
+    bot: str
+    version: str
+    build_digest: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryBot:
     """A bot that was registered.
 
@@ -208,11 +225,18 @@ class Registry:
         with self._connection() as connection:
             rows = connection.execute(select(_bots).order_by(_bots.c.name)).all()
             versions = connection.execute(select(_versions).order_by(_versions.c.first_seen_at_us)).all()
-        return tuple([_bot(row, [entry for entry in versions if entry.name == row.name]) for row in rows])
+        by_name: dict[str, list[Row[Any]]] = {row.name: [] for row in rows}
+        for version in versions:
+            by_name[version.name].append(version)
+        return tuple([_bot(row, by_name[row.name]) for row in rows])
 
     def bot(self, name: str) -> RegistryBot | None:
         """The bot of that name, or None."""
-        return next((bot for bot in self.bots() if bot.name == name), None)
+        of_it = select(_versions).where(_versions.c.name == name)
+        with self._connection() as connection:
+            row = connection.execute(select(_bots).where(_bots.c.name == name)).one_or_none()
+            versions = connection.execute(of_it.order_by(_versions.c.first_seen_at_us)).all()
+        return None if row is None else _bot(row, versions)
 
     def put_bot(self, name: str, token_hash: bytes, at: str) -> None:
         """Register a bot, or one that was revoked again, with a new token; `at` is UTC, ISO 8601."""
@@ -226,17 +250,18 @@ class Registry:
         with self._connection() as connection:
             connection.execute(update(_bots).where(_bots.c.name == name).values(revoked_at_us=utc_us(at)))
 
-    def see_version(self, name: str, version: str, build_digest: str, at: str) -> None:
-        """Write down a version that a bot has come as, if that is new; `at` is UTC, ISO 8601."""
+    def see_versions(self, sightings: Iterable[Sighting]) -> None:
+        """Write down the versions that bots have come as, where they are new, all in one go."""
         with self._connection() as connection:
-            insert_once(
-                connection,
-                _versions,
-                name=name,
-                version=version,
-                build_digest=build_digest,
-                first_seen_at_us=utc_us(at),
-            )
+            for seen in sightings:
+                insert_once(
+                    connection,
+                    _versions,
+                    name=seen.bot,
+                    version=seen.version,
+                    build_digest=seen.build_digest,
+                    first_seen_at_us=utc_us(seen.at),
+                )
 
     def revoke_version(self, name: str, version: str, at: str) -> None:
         """Let a version of a bot not in any more; `at` is UTC, ISO 8601."""

@@ -12,9 +12,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from arena.admin import AdminClient, AdminError, AdminFailure, ArenaAddress
+from arena.admin_services import PAGE_BYTES
 from arena.auth import TOKEN_PREFIX
+from arena.enrolment import enrol
 from arena.ledger import TournamentState
+from arena.link import MAX_VERSIONS
+from arena.messages import MAX_LABEL_LENGTH
 from arena.replay_verify import verify
+from arena.store import Registry, Sighting
 from arena.wire import admin as admin_wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc, bot_pb2, bot_pb2_grpc
 from tests.arena.halls import NAMES, file_with
@@ -32,6 +37,9 @@ deals = 2
 """ + "".join(
     [f'[[bots]]\nname = "local-{name}"\ncommand = "python -m sample_bots.random_bot"\n' for name in "abcd"]
 )
+
+
+AT = "2026-11-29T10:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +167,27 @@ def test_lists_come_page_by_page(arena: Served) -> None:
         no_token = admin_pb2.ListBotsRequest(page_token="../1")  # noqa: S106
         with pytest.raises(grpc.RpcError, match="page_token: allowed is"):
             stub.ListBots(no_token, metadata=metadata(arena))
+
+
+def test_a_list_of_bots_with_many_versions_goes_into_its_messages(tmp_path: Path) -> None:
+    """More than a client takes in one message come in several, whatever the bots called their versions."""
+    names = [f"bot-{number}" for number in range(9)]
+    longest = "\U0001f0a1" * (MAX_LABEL_LENGTH - 4)
+    with Registry.open(tmp_path) as registry:
+        for name in names:
+            enrol(registry, name, AT)
+            registry.see_versions(
+                [
+                    Sighting(bot=name, version=f"{longest}{number:04}", build_digest=longest, at=AT)
+                    for number in range(MAX_VERSIONS)
+                ]
+            )
+    with served(tmp_path) as arena, arena.client() as client:
+        bots = client.bots()
+    assert [(bot.name, len(bot.versions)) for bot in bots] == [(name, MAX_VERSIONS) for name in names]
+    sizes = [admin_wire.write_bot(bot).ByteSize() for bot in bots]
+    assert sum(sizes) > 4 * 2**20
+    assert max(sizes) <= PAGE_BYTES
 
 
 def test_streams_with_one_token_are_bounded(arena: Served) -> None:

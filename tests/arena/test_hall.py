@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from arena import link
 from arena.check import SPEED_DECISIONS
 from arena.config import parse_tournament
 from arena.hall import MAX_EVENTS_BEHIND
@@ -19,7 +20,7 @@ from arena.store import Registry, RegistryBot, Store, StoreError, StoreLockedErr
 from engine.events import DealBegan, ExchangeSeen, SessionEnded
 from engine.view import ActionSeen, DealtSeen
 from tests.arena.bots import LinkedBot, Returning
-from tests.arena.halls import FILE, NAMES, Hesitant, TestHall, file_with, last_legal, open_hall
+from tests.arena.halls import FILE, NAMES, HeldDisk, Hesitant, TestHall, file_with, last_legal, open_hall
 
 LIMIT_S = 20
 """What is waited for is there by then, or never."""
@@ -380,6 +381,54 @@ async def test_a_revoked_version_stays_out_after_a_restart(tmp_path: Path) -> No
         await arena.hall.revoke_bot("alice", "1")
     async with open_hall(tmp_path) as arena:
         assert goodbyes(arena.come("alice", version="1")) == [GoodbyeReason.REFUSED]
+
+
+async def test_what_waits_to_be_written_of_bots_that_come_is_bounded(tmp_path: Path) -> None:
+    """However many versions come while the disk is busy, one write waits; all of them are written by it."""
+    disk = HeldDisk()
+    async with open_hall(tmp_path, disk) as arena:
+        await arena.register(("alice", "bob"))
+        with disk.held():
+            for number in range(100):
+                arena.come("alice", version=f"1.{number}")
+                arena.come("bob", version=f"2.{number}")
+                await asyncio.sleep(0)
+            assert disk.waiting == 1
+        await arena.versions_written()
+        assert [len(bot.versions) for bot in await arena.hall.bots()] == [100, 100]
+
+
+async def test_a_version_that_is_not_written_yet_can_be_revoked(tmp_path: Path) -> None:
+    """What a bot has just come as is known, though the disk has not had the time for it."""
+    disk = HeldDisk()
+    async with open_hall(tmp_path, disk) as arena:
+        await arena.register()
+        with disk.held():
+            arena.come("alice", version="1")
+            await disk.asked.wait()
+            latest = arena.come("alice", version="2")
+            revoking = asyncio.create_task(arena.hall.revoke_bot("alice", "2"))
+            await asyncio.sleep(0)
+        assert await revoking == ()
+        assert goodbyes(latest) == [GoodbyeReason.REVOKED]
+
+
+async def test_versions_are_counted_over_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bot that has come as too many is let in as none but those, by another arena and after revocations."""
+    monkeypatch.setattr(link, "MAX_VERSIONS", 2)
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        for version in ("1", "2"):
+            assert goodbyes(arena.come("alice", version=version)) == []
+    async with open_hall(tmp_path) as arena:
+        assert goodbyes(arena.come("alice", version="3")) == [GoodbyeReason.REFUSED]
+        assert goodbyes(arena.come("alice", version="2")) == []
+        await arena.hall.revoke_bot("alice", "2")
+        assert goodbyes(arena.come("alice", version="3")) == [GoodbyeReason.REFUSED]
+        await arena.hall.revoke_bot("alice")
+        await arena.hall.add_bot("alice")
+        assert goodbyes(arena.come("alice", version="3")) == [GoodbyeReason.REFUSED]
+        assert goodbyes(arena.come("alice", version="1")) == []
 
 
 async def test_a_tournament_keeps_to_the_version_that_it_began_with(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final
 
-from arena import admin_services, door, frame, hall, launcher, messages, replay_stream, server
+from arena import admin_services, door, frame, hall, launcher, link, messages, replay_stream, server
 from arena.cli import logs
 from arena.clock import ManualTime
 from arena.door import DoorLimits
@@ -20,6 +20,7 @@ FIXED: Final = {
     "characters of a bot's name": max(length for length in range(100) if is_bot_name("a" * length)),
     "characters of a version, a digest, an SDK's name": messages.MAX_LABEL_LENGTH,
     "characters of a note": messages.MAX_NOTE_LENGTH,
+    "versions that a bot may come as, whenever": link.MAX_VERSIONS,
     "answers to one request": messages.MAX_TRIES,
     "bytes of any message, as gRPC sees it": server.GRPC_MESSAGE_BYTES,
     "calls on a connection": server.MAX_STREAMS_A_CONNECTION,
@@ -32,6 +33,7 @@ FIXED: Final = {
     "addresses whose wrong tokens are counted": door.REMEMBERED_ADDRESSES,
     "events that a watcher of a session may be behind": hall.MAX_EVENTS_BEHIND,
     "entries of a list in one message": admin_services.PAGE_SIZE,
+    "bytes of a list's entries in one message": admin_services.PAGE_BYTES,
     "bytes of a replay in one message": admin_services.PIECE_BYTES,
     "bytes that a replay may unpack to": frame.FRAME_LIMIT_BYTES,
     "bytes of memory that a frame may ask for to be unpacked": 2**frame._WINDOW_LOG,

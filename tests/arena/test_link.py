@@ -11,6 +11,7 @@ from arena import wire
 from arena.clock import ClockSettings
 from arena.faults import FaultCause
 from arena.link import (
+    MAX_VERSIONS,
     AnswerBudget,
     Answered,
     CloseStatus,
@@ -197,6 +198,19 @@ def test_a_build_that_is_not_pinned_may_be_any(table: Table) -> None:
     table.link.unpin()
     assert table.say(table.open(), replace(HELLO, bot_version="9")) != []
     assert table.link.absence is None
+
+
+def test_a_bot_comes_as_so_many_versions_and_no_more(table: Table) -> None:
+    """Another one is refused, in this run and with those of earlier ones; those that came may come again."""
+    table.link.know([f"0.{number}" for number in range(MAX_VERSIONS - 1)])
+    assert table.say(table.open(), HELLO) == [Joined(HELLO)]
+    stream = table.open()
+    table.say(stream, replace(HELLO, bot_version="2.0"))
+    assert goodbye_of(stream).reason is GoodbyeReason.REFUSED
+    assert goodbye_of(stream).detail.startswith(f"this bot has come as {MAX_VERSIONS} versions")
+    for known in ("0.0", HELLO.bot_version):
+        again = replace(HELLO, bot_version=known)
+        assert Joined(again) in table.say(table.open(), again)
 
 
 def test_a_stream_without_hello_is_closed(table: Table) -> None:

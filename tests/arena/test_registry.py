@@ -6,11 +6,18 @@ import pytest
 from arena.auth import TOKEN_PREFIX, token_hash
 from arena.enrolment import bar_version, enrol, strike_off
 from arena.refusals import Refusal, RefusedError
-from arena.store import Registry, RegistryTournament, StoreError, StoreLockedError
+from arena.store import Registry, RegistryTournament, Sighting, StoreError, StoreLockedError
 from arena.text import is_bot_name
 
 AT = "2026-11-29T10:00:00+00:00"
 AT_US = 1_795_946_400_000_000
+
+
+def sighting(version: str, digest: str = "", second: int = 0) -> Sighting:
+    """That alice came as a version."""
+    return Sighting(
+        bot="alice", version=version, build_digest=digest, at=f"2026-11-29T10:00:{second:02}+00:00"
+    )
 
 
 def test_a_registered_bot_is_kept_without_its_token(tmp_path: Path) -> None:
@@ -98,9 +105,8 @@ def test_versions_are_kept_in_the_order_of_their_coming(tmp_path: Path) -> None:
     """A version is written down once; one that was revoked is named as barred."""
     with Registry.open(tmp_path) as registry:
         enrol(registry, "alice", AT)
-        registry.see_version("alice", "2", "beef", "2026-11-29T10:00:02+00:00")
-        registry.see_version("alice", "1", "cafe", "2026-11-29T10:00:01+00:00")
-        registry.see_version("alice", "1", "f00d", "2026-11-29T10:00:03+00:00")
+        registry.see_versions([sighting("2", "beef", 2), sighting("1", "cafe", 1)])
+        registry.see_versions([sighting("1", "f00d", 3)])
         with pytest.raises(RefusedError, match="its versions: 1, 2"):
             bar_version(registry, "alice", "3", AT)
         bar_version(registry, "alice", "1", AT)
@@ -111,6 +117,15 @@ def test_versions_are_kept_in_the_order_of_their_coming(tmp_path: Path) -> None:
         ("2", "beef"),
     ]
     assert bot.barred_versions == {"1"}
+
+
+def test_of_many_versions_the_latest_are_named(tmp_path: Path) -> None:
+    """A sentence stays one, however many versions a bot has come as."""
+    with Registry.open(tmp_path) as registry:
+        enrol(registry, "alice", AT)
+        registry.see_versions([sighting(f"1.{number}", second=number) for number in range(50)])
+        with pytest.raises(RefusedError, match=r"its latest versions: 1\.45, 1\.46, 1\.47, 1\.48, 1\.49$"):
+            bar_version(registry, "alice", "3", AT)
 
 
 def test_the_admin_hash_is_kept(tmp_path: Path) -> None:
