@@ -5,42 +5,56 @@ that go on while it is played.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.config import BotEntry, TournamentFile, read_tournament, tournament_values
 from arena.ledger import BotEnd, TournamentFacts, TournamentState
-from arena.schedule import FORMATS, tournament_seed
+from arena.schedule import FORMATS, Block, tournament_seed
 from arena.sections import ConfigError
 from arena.status import BotStanding, TournamentStatus
 from arena.store import Store, StoreError, StoreReader
 from arena.tally import Tally
 
 
+def schedule_of(tournament: TournamentFile) -> tuple[Block, ...]:
+    """The whole schedule of a tournament whose seed is set; a large one takes seconds.
+
+    Raises:
+        ScheduleError: none can be made of it.
+    """
+    assert tournament.tournament.seed is not None
+    seed = tournament_seed(tournament.tournament.seed)
+    return FORMATS[tournament.tournament.format](tournament.plan(seed))
+
+
 def create_store(
-    folder: Path, tournament: TournamentFile, created_at: str, *, replace_unplayed: bool = False
+    folder: Path,
+    tournament: TournamentFile,
+    blocks: Sequence[Block],
+    created_at: str,
+    *,
+    replace_unplayed: bool = False,
 ) -> Store:
     """The store of a new tournament, in a folder that has none.
 
     Args:
         folder: made if need be.
         tournament: its seed is set.
+        blocks: the whole schedule.
         created_at: UTC, ISO 8601.
         replace_unplayed: whether a tournament at which no attempt was made gives way to this one.
 
     Raises:
-        ScheduleError: no schedule can be made of it.
         StoreError: the folder has a tournament already, or cannot be written.
     """
     assert tournament.tournament.seed is not None
-    seed = tournament_seed(tournament.tournament.seed)
-    blocks = FORMATS[tournament.tournament.format](tournament.plan(seed))
     return Store.create(
         folder,
         name=tournament.tournament.name,
         spec=json.dumps(tournament_values(tournament)),
-        seed=seed,
+        seed=tournament_seed(tournament.tournament.seed),
         ante=tournament.ruleset.ante,
         timed=tournament.clock.timed,
         bots=[bot.name for bot in tournament.bots],

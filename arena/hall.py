@@ -8,7 +8,7 @@ long-lived arena keeps bots and tournaments in the registry of its data folder.
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from arena.account import Account, create_store
+from arena.account import Account, create_store, schedule_of
 from arena.archive import (
     brief_of,
     leaderboard_of,
@@ -36,7 +36,7 @@ from arena.refusals import Refusal, RefusedError
 from arena.results import SlotCounts
 from arena.roster import Roster
 from arena.running_check import RunningCheck
-from arena.schedule import ScheduleError
+from arena.schedule import Block, ScheduleError
 from arena.status import BotStatus, Leaderboard, ReplayStatus, TournamentStatus, Verdict
 from arena.store import (
     Registry,
@@ -206,13 +206,8 @@ class Hall:
         """
         if tournament.tournament.seed is None:
             tournament = tournament.with_seed(secrets.token_hex(32))
-        has_local = any(bot.command is not None for bot in tournament.bots)
-        if has_local and not await asyncio.to_thread(_is_folder, bot_folder):
-            raise RefusedError(
-                Refusal.BAD_INPUT,
-                "bots with a command are started on the arena's machine, and the folder of their files, "
-                f"{escape(bot_folder)!r}, is not there",
-            )
+        await _check_bot_folder(tournament, bot_folder)
+        blocks = await _scheduled(tournament)
         async with self._turn:
             registry = self._its_registry()
             for name in self._its_roster().strangers(tournament):
@@ -221,14 +216,11 @@ class Hall:
 
             def make() -> RegistryTournament:
                 made = RegistryTournament(number=registry.next_number(), bot_folder=bot_folder)
-                create_store(registry.tournament_folder(made.number), tournament, at).close()
+                create_store(registry.tournament_folder(made.number), tournament, blocks, at).close()
                 registry.put_tournament(made)
                 return made
 
-            try:
-                entry = self._enter(registry, await self._premises.keep(make))
-            except ScheduleError as error:
-                raise RefusedError(Refusal.BAD_INPUT, f"{tournament.tournament.name}: {error}") from None
+            entry = self._enter(registry, await self._premises.keep(make))
         return await self.status(entry.tournament_id)
 
     async def start(self, tournament_id: str) -> TournamentStatus:
@@ -549,6 +541,25 @@ class Hall:
                     Refusal.NOT_NOW,
                     f"the arena has started a bot {name} for tournament {tournament_id}: choose another name",
                 )
+
+
+async def _check_bot_folder(tournament: TournamentFile, bot_folder: str) -> None:
+    """Raise RefusedError when bots are to be started here and the folder of their files is not there."""
+    has_local = any(bot.command is not None for bot in tournament.bots)
+    if has_local and not await asyncio.to_thread(_is_folder, bot_folder):
+        raise RefusedError(
+            Refusal.BAD_INPUT,
+            "bots with a command are started on the arena's machine, and the folder of their files, "
+            f"{escape(bot_folder)!r}, is not there",
+        )
+
+
+async def _scheduled(tournament: TournamentFile) -> Sequence[Block]:
+    """The schedule of a tournament, made on a thread that nobody else waits for; RefusedError for none."""
+    try:
+        return await asyncio.to_thread(schedule_of, tournament)
+    except ScheduleError as error:
+        raise RefusedError(Refusal.BAD_INPUT, f"{tournament.tournament.name}: {error}") from None
 
 
 def _is_folder(text: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from arena.account import create_store, file_of
+from arena.account import create_store, file_of, schedule_of
 from arena.cli.errors import CommandFailed
 from arena.clock import SystemTime
 from arena.config import TournamentFile, tournament_values
@@ -28,7 +28,8 @@ def create_run(folder: Path, tournament: TournamentFile) -> Store:
         ScheduleError: no schedule can be made of it.
         StoreError: the folder has a run already, or cannot be written.
     """
-    return create_store(folder, tournament, SystemTime().utc_text(), replace_unplayed=True)
+    blocks = schedule_of(tournament)
+    return create_store(folder, tournament, blocks, SystemTime().utc_text(), replace_unplayed=True)
 
 
 def open_run(folder: Path, tournament: TournamentFile) -> Store:

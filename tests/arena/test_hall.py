@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from arena.refusals import Refusal, RefusedError
 from arena.replay import parse
 from arena.replay_verify import verify
 from arena.results import SlotCounts
+from arena.schedule import FORMATS, Block, Plan, round_robin
 from arena.status import Verdict
 from arena.store import Registry, RegistryBot, Store, StoreError, StoreLockedError
 from engine.events import DealBegan, ExchangeSeen, SessionEnded
@@ -91,6 +93,36 @@ async def test_tournaments_are_listed_the_newest_first(tmp_path: Path) -> None:
         await arena.register()
         assert [await arena.create(), await arena.create()] == ["1", "2"]
         assert [entry.tournament_id for entry in await arena.hall.tournaments()] == ["2", "1"]
+
+
+async def test_a_schedule_that_takes_long_delays_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is being made, bots are registered and tournaments are played and stopped."""
+    loop, began, goes_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def takes_long(plan: Plan) -> tuple[Block, ...]:
+        loop.call_soon_threadsafe(began.set)
+        goes_on.wait()
+        return round_robin(plan)
+
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        hesitant = Hesitant(3)
+        arena.all_come(hesitant)
+        tournament_id = await arena.create()
+        monkeypatch.setitem(FORMATS, "round_robin", takes_long)
+        creating = asyncio.create_task(arena.create())
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                await began.wait()
+                await arena.hall.add_bot("erin")
+                await arena.hall.start(tournament_id)
+                await hesitant.stuck.wait()
+                assert (await arena.hall.stop(tournament_id)).state is TournamentState.STOPPED
+        finally:
+            goes_on.set()
+        assert await creating == "2"
 
 
 async def test_a_damaged_tournament_does_not_hide_the_others(tmp_path: Path) -> None:
