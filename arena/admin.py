@@ -18,7 +18,9 @@ from arena.wire import admin as wire
 from kratzen.v1 import admin_pb2, admin_pb2_grpc
 
 CALL_LIMIT_S: Final = 30.0
-"""An arena that has not answered by then will not; starting and stopping take seconds."""
+"""An arena that has not answered by then will not; stopping takes seconds."""
+START_LIMIT_S: Final = 600.0
+"""The same for a start, for which every file that a bot's command names is read."""
 
 _KEEPALIVE: Final = (
     ("grpc.keepalive_time_ms", 20_000),
@@ -157,7 +159,8 @@ class AdminClient:
     def start_tournament(self, tournament_id: str) -> TournamentStatus:
         """Start a tournament, or go on with it."""
         request = admin_pb2.StartTournamentRequest(tournament_id=tournament_id)
-        return self._read(wire.read_status, self._ask(self._tournaments.StartTournament, request).tournament)
+        answer = self._ask(self._tournaments.StartTournament, request, START_LIMIT_S)
+        return self._read(wire.read_status, answer.tournament)
 
     def stop_tournament(self, tournament_id: str) -> TournamentStatus:
         """Stop a running tournament, and wait until it is written down."""
@@ -211,9 +214,11 @@ class AdminClient:
 
     # ------------------------------------------------------------------ inside
 
-    def _ask(self, method: "grpc.UnaryUnaryMultiCallable[Q, A]", request: Q) -> A:
+    def _ask(
+        self, method: "grpc.UnaryUnaryMultiCallable[Q, A]", request: Q, limit_s: float = CALL_LIMIT_S
+    ) -> A:
         try:
-            return method(request, timeout=CALL_LIMIT_S, metadata=self._metadata)
+            return method(request, timeout=limit_s, metadata=self._metadata)
         except grpc.RpcError as error:
             raise self._error(error) from None
 

@@ -7,9 +7,13 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Final
+
+_PIECE_BYTES: Final = 1024 * 1024
+"""What of a file is read at once."""
 
 
 class CommandError(ValueError):
@@ -54,14 +58,24 @@ def search_path() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
-def command_digest(words: Sequence[str], folder: Path) -> str:
+def _never() -> bool:
+    """Whether a digest is given up that somebody waits for to the end."""
+    return False
+
+
+def command_digest(words: Sequence[str], folder: Path, is_given_up: Callable[[], bool] = _never) -> str:
     """SHA-256, in hex digits, over the words as written and the bytes of those that are files.
 
     For `-m` it is the module's source file, or all that belong to it when it is a package. The folder
     itself does not count: moved to another place with all its files, a bot is the same bot.
 
+    Args:
+        words: the command.
+        folder: of the tournament file.
+        is_given_up: asked between pieces of a file whether nobody waits for the digest any more.
+
     Raises:
-        CommandError: a file cannot be read.
+        CommandError: a file cannot be read, or the digest was given up.
     """
     digest = hashlib.sha256()
     at_module = _module_index(words)
@@ -70,7 +84,7 @@ def command_digest(words: Sequence[str], folder: Path) -> str:
         files = _module_files(word) if index == at_module else [(word, _file(word, folder))]
         for name, file in files:
             if file is not None:
-                _add(digest, name, _sha256(file))
+                _add(digest, name, _sha256(file, is_given_up))
     return digest.hexdigest()
 
 
@@ -96,12 +110,17 @@ def _add(digest: "hashlib._Hash", name: str, content: bytes) -> None:
     digest.update(content)
 
 
-def _sha256(file: Path) -> bytes:
+def _sha256(file: Path, is_given_up: Callable[[], bool]) -> bytes:
+    digest = hashlib.sha256()
     try:
         with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").digest()
+            while piece := content.read(_PIECE_BYTES):
+                if is_given_up():
+                    raise CommandError("was not told from other builds: that was given up")
+                digest.update(piece)
     except OSError as error:
         raise CommandError(f"cannot be told from other builds: {file}: {error.strerror}") from error
+    return digest.digest()
 
 
 def _file(word: str, folder: Path) -> Path | None:

@@ -28,7 +28,8 @@ from arena.archive import (
 from arena.changes import Changes
 from arena.check import Checker
 from arena.config import TournamentFile
-from arena.hosted import Entry, HostedTournament, HostError, Premises, ends_so_far, local_digests, remarks_on
+from arena.digests import local_digests
+from arena.hosted import Entry, HostedTournament, HostError, Premises, ends_so_far, remarks_on
 from arena.ledger import TournamentState
 from arena.lobby import Member
 from arena.messages import GoodbyeReason
@@ -85,6 +86,8 @@ class Hall:
         self._entries: dict[str, Entry] = {}
         self._running: dict[str, HostedTournament] = {}
         self._plays: dict[str, asyncio.Task[None]] = {}
+        self._hosting: set[asyncio.Task[HostedTournament]] = set()
+        """The tournaments whose bots are just being started."""
         self._failures: dict[str, str] = {}
         self._checks: dict[str, RunningCheck] = {}
         """The checks that are being made, by the bot's name."""
@@ -103,11 +106,11 @@ class Hall:
 
     async def close(self) -> tuple[TournamentStatus, ...]:
         """End every check, stop every tournament and send everybody away; those that can be gone on with."""
-        self.is_closing = True
+        self.break_off_starts()
         # At once: whoever has the turn may wait for the disk.
         stopped = self._stop_all()
         await asyncio.gather(*[check.end() for check in self._checks.values()])
-        # What is just being started is started first, so that it can be stopped like the others.
+        # Who has just been started after all is stopped like the others.
         async with self._turn:
             stopped |= self._stop_all()
         await asyncio.gather(*self._plays.values())
@@ -119,6 +122,12 @@ class Hall:
         if self._roster is not None:
             await self._roster.close()
         return tuple([status for hosted in stopped.values() if (status := hosted.status()).counts.open])
+
+    def break_off_starts(self) -> None:
+        """Let nothing more begin, and have no tournament started that has not been yet."""
+        self.is_closing = True
+        for hosting in self._hosting:
+            hosting.cancel()
 
     def _stop_all(self) -> dict[str, HostedTournament]:
         """Tell every running tournament to stop; these, by id."""
@@ -377,13 +386,24 @@ class Hall:
             store: its store, open; the hall does not close it.
 
         Raises:
-            RefusedError: it is finished, or its bots are not those that it needs.
+            RefusedError: it is finished, its bots are not those that it needs, or the arena stops meanwhile.
             StoreError: its store cannot be used.
         """
+        self._check_open()
+        hosting = asyncio.create_task(self._make_ready(entry, store))
+        self._hosting.add(hosting)
+        hosting.add_done_callback(self._hosting.discard)
+        try:
+            return await hosting
+        except asyncio.CancelledError:
+            self._check_open()
+            raise
+
+    async def _make_ready(self, entry: Entry, store: Store) -> HostedTournament:
         account = await self._open_account(store)
         self._check_free(account)
         try:
-            digests = await asyncio.to_thread(local_digests, account, entry.bot_folder)
+            digests = await local_digests(account, entry.bot_folder)
             hosted = HostedTournament(entry, store, account, digests, self._premises)
             await hosted.open()
         except HostError as error:

@@ -16,7 +16,7 @@ import structlog
 
 from arena.account import Account
 from arena.auth import TokenRing
-from arena.bot_command import CommandError, absolute_words, command_digest
+from arena.bot_command import absolute_words
 from arena.clock import MS_PER_SECOND
 from arena.config import BotEntry, Sandbox
 from arena.launcher import (
@@ -147,27 +147,6 @@ def _remark(bot: str, reports: Sequence[ExitReport]) -> str:
 # ------------------------------------------------------------------ playing
 
 
-def local_digests(account: Account, bot_folder: Path) -> dict[str, str]:
-    """Build digests of the bots that are started here, which must be what they were; reads their files.
-
-    Raises:
-        HostError: a file cannot be read, or a bot is another one by now.
-    """
-    digests = {}
-    for bot in account.local_bots:
-        assert bot.command is not None
-        try:
-            digests[bot.name] = command_digest(bot.command, bot_folder)
-        except CommandError as error:
-            raise HostError(f"bot {bot.name} {error}") from None
-        if bot.name in account.seen and account.seen[bot.name][1] != digests[bot.name]:
-            raise HostError(
-                f"bot {bot.name} has changed since this tournament began: bring back what it was, or begin "
-                "a new tournament"
-            )
-    return digests
-
-
 class HostedTournament:
     """A tournament from its start, or its resumption, to its end or the next stop.
 
@@ -191,7 +170,7 @@ class HostedTournament:
             entry: the tournament.
             store: its store, open.
             account: what that says.
-            digests: build digests of the bots that are started here, from `local_digests`.
+            digests: build digests of the bots that are started here, from `digests.local_digests`.
             premises: the arena's.
         """
         self.account = account

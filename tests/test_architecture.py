@@ -19,7 +19,7 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 
 LAYERS: Final = (
-    ("edge", "arena", "cli server auth calls admin admin_services hall roster hosted running_check"),
+    ("edge", "arena", "cli server auth calls admin admin_services hall roster digests hosted running_check"),
     (
         "edge",
         "arena",

@@ -17,6 +17,7 @@ from arena.cli.errors import CommandFailed
 from arena.cli.logs import log_to
 from arena.cli.progress import RunProgress
 from arena.cli.signals import say_stopping, stopped_by_signals
+from arena.hall import Hall
 from arena.hosted import Entry, HostedTournament
 from arena.ledger import Attempt, TournamentState
 from arena.local_bots import GivenUp
@@ -74,6 +75,7 @@ class EmbeddedRun:
         self._store = store
         self._options = options
         self._outcome = Outcome(remarks=list(store.notes))
+        self._hall: Hall | None = None
         self._hosted: HostedTournament | None = None
 
     async def play(self) -> Outcome:
@@ -89,24 +91,35 @@ class EmbeddedRun:
             tournament_id=TOURNAMENT_ID, folder=options.folder, bot_folder=options.tournament_folder
         )
         async with open_arena(Site(address=options.address, admin=admin)) as arena:
+            self._hall = arena.hall
             with stopped_by_signals(self._stop):
                 hosted = self._hosted = await self._host(arena, entry)
-                if self._outcome.signal is not None:
-                    hosted.stop()
-                progress = hosted.watcher = RunProgress(hosted.account, hosted.pace)
-                with progress:
-                    state = await arena.hall.play(hosted, entry)
+                state = await self._play(arena.hall, hosted, entry) if hosted else TournamentState.STOPPED
                 _say_goodbye(arena, state)
-        if hosted.broken_bot is not None:
+        if hosted is not None and hosted.broken_bot is not None:
             raise CommandFailed(_broken_bot_text(hosted.broken_bot))
-        self._sum_up(hosted, progress)
         return self._outcome
 
-    async def _host(self, arena: OpenArena, entry: Entry) -> HostedTournament:
-        """Have the bots started that are started here, and say what the others need to dial in."""
+    async def _play(self, hall: Hall, hosted: HostedTournament, entry: Entry) -> TournamentState:
+        """Play what is open, and show how that goes; the state it is left in."""
+        if self._outcome.signal is not None:
+            hosted.stop()
+        progress = hosted.watcher = RunProgress(hosted.account, hosted.pace)
+        with progress:
+            state = await hall.play(hosted, entry)
+        self._sum_up(hosted, progress)
+        return state
+
+    async def _host(self, arena: OpenArena, entry: Entry) -> HostedTournament | None:
+        """Have the bots started that are started here, and say what the others need to dial in.
+
+        None when a signal comes before all of them are.
+        """
         try:
             hosted = await arena.hall.host(entry, self._store)
         except (RefusedError, StoreError) as error:
+            if arena.hall.is_closing:
+                return None
             raise CommandFailed(str(error)) from None
         for bot in hosted.account.file.bots:
             if bot.command is None:
@@ -118,10 +131,12 @@ class EmbeddedRun:
 
     def _stop(self, signal: str) -> None:
         self._outcome.signal = signal
-        how_to_go_on = f"go on later with: {escape(self._options.resume_command)}"
-        say_stopping("\n".join(filter(None, [how_to_go_on, self._options.resume_note])))
         if self._hosted is not None:
             self._hosted.stop()
+        elif self._hall is not None:
+            self._hall.break_off_starts()
+        how_to_go_on = f"go on later with: {escape(self._options.resume_command)}"
+        say_stopping("\n".join(filter(None, [how_to_go_on, self._options.resume_note])))
 
     def _sum_up(self, hosted: HostedTournament, progress: RunProgress) -> None:
         outcome = self._outcome

@@ -110,8 +110,8 @@ async def _serve(site: Site, registry: Registry, token: str | None) -> None:
 
     def stop(signal: str) -> None:
         del signal
-        say_stopping("once the arena runs again, go on with: kratzen tournament start ID")
         stopping.set()
+        say_stopping("once the arena runs again, go on with: kratzen tournament start ID")
 
     with stopped_by_signals(stop):
         async with open_arena(site, registry) as arena:

@@ -120,6 +120,15 @@ def test_the_digest_is_sha256(folder: Path) -> None:
     assert command_digest(("ab", "c"), folder) == hashlib.sha256(b"word\x002\0abword\x001\0c").hexdigest()
 
 
+def test_a_digest_that_nobody_waits_for_is_given_up(tmp_path: Path) -> None:
+    """A file is read no further than to the next look at whether it is wanted, however long it is."""
+    with (tmp_path / "weights.bin").open("wb") as file:
+        file.truncate(2**40)
+    looks = iter([False, False, True])
+    with pytest.raises(CommandError, match="given up"):
+        command_digest(("python", "weights.bin"), tmp_path, lambda: next(looks))
+
+
 def test_an_unreadable_file_gets_a_sentence(tmp_path: Path) -> None:
     """A file that is there and cannot be read is named."""
     # Root can read everything but a process's memory at address 0.
