@@ -172,7 +172,7 @@ class AdminGate(grpc.aio.ServerInterceptor):
         """Hand a call on, or have it refused."""
         handler = await continuation(handler_call_details)
         # A method that there is not has no handler, whoever calls it.
-        if handler is None or _service_of(handler_call_details.method) not in self._services:
+        if handler is None or service_of(handler_call_details.method) not in self._services:
             return handler
         if self._pass.admits(authorization_of(handler_call_details.invocation_metadata)):
             return handler
@@ -185,6 +185,6 @@ class AdminGate(grpc.aio.ServerInterceptor):
         await self._porter.refuse_token(context, _UNKNOWN_ADMIN)
 
 
-def _service_of(method: str) -> str:
+def service_of(method: str) -> str:
     """The full name of the service of `/service/method`."""
     return method.removeprefix("/").partition("/")[0]

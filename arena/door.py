@@ -1,4 +1,4 @@
-"""Who may come in, by number: streams of bots, watchers, and what follows wrong tokens.
+"""Who may come in, by number: streams of bots, watchers, strangers, and what follows wrong tokens.
 
 A state machine that is told what happens and hands back what to do; it knows neither sockets
 nor clocks (time is an argument). Whether a token is right is `arena.auth`'s to say.
@@ -23,6 +23,10 @@ class DoorLimits:
         max_streams: streams of all bots together.
         max_streams_per_bot: streams with one bot's token, of which one at most has said Hello.
         max_watchers: calls that watch a tournament or a session, or check a bot.
+        max_guests: calls without a token that are being listened to.
+        max_guests_per_address: the same of one address.
+        guest_ms: how long such a call is listened to.
+        max_health_watchers: calls that watch the arena's health, for which no token is needed.
         free_failures: wrong tokens of one address in `failure_window_ms` that are answered at once.
         failure_window_ms: how long a wrong token counts.
         hold_ms: how long the answer to a wrong token is held back after that.
@@ -34,6 +38,10 @@ class DoorLimits:
     max_streams: int = 1024
     max_streams_per_bot: int = 4
     max_watchers: int = 64
+    max_guests: int = 16
+    max_guests_per_address: int = 4
+    guest_ms: int = 5000
+    max_health_watchers: int = 64
     free_failures: int = 10
     failure_window_ms: int = 60_000
     hold_ms: int = 1000
@@ -55,6 +63,8 @@ class Door:
         self.limits = limits
         self._streams: Counter[str] = Counter()
         self._watchers = 0
+        self._guests: Counter[str] = Counter()
+        self._health_watchers = 0
         self._held = 0
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
@@ -90,6 +100,32 @@ class Door:
         self._watchers -= 1
 
     # ------------------------------------------------------------------ those without
+
+    def enter_guest(self, address: str) -> str | None:
+        """A call without a token comes: None when it is listened to, until `leave_guest`; else why not."""
+        if self._guests[address] >= self.limits.max_guests_per_address:
+            return f"this arena listens to {self._guests[address]} calls of this address already: try again"
+        if self._guests.total() >= self.limits.max_guests:
+            return f"this arena listens to {self.limits.max_guests} calls without a token already: try again"
+        self._guests[address] += 1
+        return None
+
+    def leave_guest(self, address: str) -> None:
+        """A call without a token is listened to no longer."""
+        self._guests[address] -= 1
+        if not self._guests[address]:
+            del self._guests[address]
+
+    def enter_health_watcher(self) -> str | None:
+        """As `enter_watcher`, for the arena's health."""
+        if self._health_watchers >= self.limits.max_health_watchers:
+            return f"{self._health_watchers} are watching its health, as many as this arena takes: use Check"
+        self._health_watchers += 1
+        return None
+
+    def leave_health_watcher(self) -> None:
+        """Somebody watches the arena's health no longer."""
+        self._health_watchers -= 1
 
     def failures(self, address: str) -> int:
         """Wrong tokens that an address showed in its present window."""

@@ -20,6 +20,7 @@ from arena import wire
 from arena.auth import Porter, TokenRing, authorization_of
 from arena.calls import caller_may_leave, end_call, refuse
 from arena.clock import US_PER_MS
+from arena.guests import BoundedHealth
 from arena.lag import Alarm, limited
 from arena.link import CloseStatus, Stream
 from arena.lobby import Lobby, Member
@@ -36,6 +37,9 @@ _BIND_ERRORS: Final = {
     errno.EADDRNOTAVAIL: "it is no address of this machine",
     errno.EACCES: "this user may not (a port below 1024?)",
 }
+
+OPEN_SERVICES: Final = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+"""What answers without a token."""
 
 MAX_STREAMS_A_CONNECTION: Final = 128
 PING_LIMIT_MS: Final = 10_000
@@ -118,7 +122,7 @@ class BotServer:
         self._lobby = lobby
         self._tokens = tokens
         self._porter = porter
-        self._checker = health.aio.HealthServicer()
+        self._checker = BoundedHealth(porter.door)
         self._server = grpc.aio.server(
             interceptors=gates, options=_options(lobby, porter.door.limits.max_connections)
         )
@@ -155,7 +159,7 @@ class BotServer:
 
     async def start(self) -> None:
         """Begin to serve."""
-        names = (*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        names = (*self._names, *OPEN_SERVICES)
         reflection.enable_server_reflection(names, self._server)
         await self._server.start()
         for name in ("", *self._names):

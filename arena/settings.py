@@ -62,6 +62,10 @@ class LimitsSection(Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
         int, Meta(ge=2, le=_MOST, description=f"a whole number, 2 to {_MOST}, so that a bot can come back")
     ] = _DOOR.max_streams_per_bot
     max_watchers: _CountOrNone = _DOOR.max_watchers
+    max_guests: _Count = _DOOR.max_guests
+    max_guests_per_address: _Count = _DOOR.max_guests_per_address
+    guest_ms: _Milliseconds = _DOOR.guest_ms
+    max_health_watchers: _CountOrNone = _DOOR.max_health_watchers
     free_failures: _CountOrNone = _DOOR.free_failures
     failure_window_ms: _Milliseconds = _DOOR.failure_window_ms
     hold_ms: _Milliseconds = _DOOR.hold_ms

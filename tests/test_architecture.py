@@ -19,7 +19,11 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 
 LAYERS: Final = (
-    ("edge", "arena", "cli server auth calls admin admin_services hall roster digests hosted running_check"),
+    (
+        "edge",
+        "arena",
+        "cli server auth guests calls admin admin_services hall roster digests hosted running_check",
+    ),
     (
         "edge",
         "arena",
@@ -62,8 +66,8 @@ CLIENTS: Final[Mapping[str, frozenset[str]]] = {
 }
 """What stands beside the arena and talks to it by gRPC alone, and the project's parts that it may import."""
 
-_SERVICES: Final = frozenset({"arena.server", "arena.admin_services", "arena.admin"})
-"""Both ends of gRPC in the arena: the streams of bots, and the admin services with their client."""
+_SERVICES: Final = frozenset({"arena.server", "arena.guests", "arena.admin_services", "arena.admin"})
+"""Both ends of gRPC in the arena: streams of bots, what strangers ask, admin services and their client."""
 _GRPC_USERS: Final = _SERVICES | {"arena.auth", "arena.calls", "kratzen.sdk", BAD_BOTS}
 _PROTOBUF_USERS: Final = _SERVICES | {"arena.wire", "kratzen.sdk", BAD_BOTS}
 
@@ -317,18 +321,18 @@ def test_a_module_without_a_place_is_named() -> None:
         (
             "arena.runner",
             "import grpc.aio",
-            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.server",
+            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.guests, arena.server",
         ),
         (
             "arena.launcher",
             "import grpc",
-            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.server",
+            "only arena.admin, arena.admin_services, arena.auth, arena.calls, arena.guests, arena.server",
         ),
         ("arena.lobby", "from kratzen.v1 import bot_pb2", "imports kratzen.v1"),
         (
             "arena.replay",
             "import kratzen.v1.bot_pb2",
-            "only arena.admin, arena.admin_services, arena.server, arena.wire",
+            "only arena.admin, arena.admin_services, arena.guests, arena.server, arena.wire",
         ),
         ("sample_bots.lucky_bot", "from arena.messages import Hello", "of the project it may import"),
         ("sample_bots.lucky_bot", "from kratzen.v1 import bot_pb2", "of the project it may import"),

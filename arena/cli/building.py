@@ -20,6 +20,7 @@ from arena.cli.inputs import check_is_address
 from arena.cli.sockets import SOCKET, socket_folder
 from arena.clock import SystemTime
 from arena.door import Door, DoorLimits
+from arena.guests import GuestGate
 from arena.hall import Hall
 from arena.hosted import Dial, Premises
 from arena.lag import Heartbeat, beat_forever
@@ -27,7 +28,7 @@ from arena.link import LinkLimits
 from arena.lobby import Lobby
 from arena.run_queue import thread_waited_us
 from arena.runner import Clockwork
-from arena.server import BotServer, ServerError, Tls
+from arena.server import OPEN_SERVICES, BotServer, ServerError, Tls
 from arena.store import Registry
 
 
@@ -79,7 +80,11 @@ async def open_arena(site: Site, registry: Registry | None = None) -> AsyncItera
         disk = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="disk"))
         folder = stack.enter_context(socket_folder())
         admin = site.admin
-        gates = () if admin is None else (AdminGate(SERVICE_NAMES, admin, porter),)
+        is_open = admin is not None and not admin.is_needed
+        gates = (
+            GuestGate(OPEN_SERVICES + (SERVICE_NAMES if is_open else ()), porter.door, lobby.patience),
+            *(() if admin is None else (AdminGate(SERVICE_NAMES, admin, porter),)),
+        )
         server = BotServer(lobby, tokens, porter, gates)
         try:
             address = server.listen(site.address, site.tls)

@@ -9,11 +9,13 @@ from typing import Any, Final, Protocol
 import grpc
 import grpc.aio
 import pytest
+from grpc_health.v1 import health_pb2
 
 from arena.auth import AdminPass, new_token, token_hash
 from arena.cli.building import OpenArena, Site, open_arena
 from arena.config import parse_tournament
 from arena.door import DoorLimits
+from arena.guests import GUEST_MESSAGE_BYTES
 from arena.lag import Heartbeat
 from arena.link import LinkLimits
 from arena.store import Registry
@@ -22,6 +24,9 @@ from tests.arena.bots import LinkedBot
 from tests.arena.halls import FILE, NAMES, file_with
 
 ADMIN_TOKEN: Final = new_token()
+CHECK: Final = "/grpc.health.v1.Health/Check"
+WATCH: Final = "/grpc.health.v1.Health/Watch"
+REFLECTION: Final = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 PATIENCE_S: Final = 30.0
 """For what this arena does at once, on a machine that is busy."""
 NOTHING_READ: Final = "nothing was read for 200 ms: read what is sent as it comes"
@@ -44,6 +49,9 @@ class Call(Protocol):
 
     async def write(self, message: object) -> None:
         """Say more, on a bot's stream."""
+
+    async def done_writing(self) -> None:
+        """Say no more."""
 
     async def initial_metadata(self) -> object:
         """Comes when the arena has let the call in, or refused it."""
@@ -100,10 +108,16 @@ class Arena:
                 await call.write(message)
         return await _answered(call)
 
-    def headers_alone(self, method: str, token: str) -> Call:
+    def headers_alone(self, method: str, token: str | None = None) -> Call:
         """A call of any method whose request is never sent."""
         stub: Any = self._channel.stream_stream(method)
-        call: Call = stub(metadata=(("authorization", f"Bearer {token}"),))
+        call: Call = stub(metadata=() if token is None else (("authorization", f"Bearer {token}"),))
+        return call
+
+    async def guest(self, method: str, data: bytes) -> Call:
+        """A call without a token that says one thing."""
+        call = self.headers_alone(method)
+        await call.write(data)
         return call
 
 
@@ -115,12 +129,16 @@ async def _answered(call: Call) -> Call:
 
 @asynccontextmanager
 async def arena_at(
-    folder: Path, *, link: LinkLimits | None = None, door: DoorLimits | None = None
+    folder: Path,
+    *,
+    link: LinkLimits | None = None,
+    door: DoorLimits | None = None,
+    has_token: bool = True,
 ) -> AsyncIterator[Arena]:
     """An arena with these limits, and a channel to it that takes little before it is read."""
     site = Site(
         address="127.0.0.1:0",
-        admin=AdminPass(token_hash(ADMIN_TOKEN)),
+        admin=AdminPass(token_hash(ADMIN_TOKEN) if has_token else None),
         link=link or LinkLimits(),
         door=door or DoorLimits(),
     )
@@ -259,6 +277,106 @@ async def test_headers_alone_are_refused_and_counted(tmp_path: Path) -> None:
             code, said = await end_of(arena.headers_alone(method, new_token()))
             assert (code, "admin token" in said) == (grpc.StatusCode.UNAUTHENTICATED, True), method
             assert arena.door.failures("ipv4:127.0.0.1") == count
+
+
+# ------------------------------------------------------------------ those without a token
+
+
+@pytest.mark.parametrize("method", [CHECK, WATCH, REFLECTION])
+async def test_a_request_without_a_token_is_not_waited_for_long(tmp_path: Path, method: str) -> None:
+    """Who never ends it is told so, and has a place of its address no longer."""
+    async with arena_at(tmp_path, door=DoorLimits(guest_ms=200, max_guests_per_address=1)) as arena:
+        for _ in range(2):
+            assert await end_of(arena.headers_alone(method)) == (
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+                "this arena listened for 200 ms: be quicker",
+            )
+
+
+async def test_a_request_is_not_waited_for_long_where_nobody_needs_a_token(tmp_path: Path) -> None:
+    """The arena of a single run lets everybody look, and listens no longer to them."""
+    door = DoorLimits(guest_ms=200, max_guests_per_address=1)
+    async with arena_at(tmp_path, door=door, has_token=False) as arena:
+        code, _ = await end_of(arena.headers_alone("/kratzen.v1.TournamentService/GetTournament"))
+        assert code is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize(
+    ("door", "said"),
+    [
+        (DoorLimits(max_guests=2), "this arena listens to 2 calls without a token already: try again"),
+        (
+            DoorLimits(max_guests_per_address=2),
+            "this arena listens to 2 calls of this address already: try again",
+        ),
+    ],
+)
+async def test_requests_without_a_token_are_few_at_one_time(
+    tmp_path: Path, door: DoorLimits, said: str
+) -> None:
+    """Each may have gRPC gather a message as large as it takes at all."""
+    async with arena_at(tmp_path, door=door) as arena:
+        calls = [arena.headers_alone(method) for method in (CHECK, CHECK, REFLECTION)]
+        ends = [asyncio.create_task(end_of(call)) for call in calls]
+        async with asyncio.timeout(PATIENCE_S):
+            (refused,), _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        assert refused.result() == (grpc.StatusCode.RESOURCE_EXHAUSTED, said)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*ends, return_exceptions=True)
+
+
+@pytest.mark.parametrize("method", [CHECK, WATCH, REFLECTION])
+@pytest.mark.parametrize(
+    ("data", "ended"),
+    [
+        (
+            bytes(GUEST_MESSAGE_BYTES + 1),
+            (grpc.StatusCode.RESOURCE_EXHAUSTED, "a message of 65537 bytes came, allowed are 65536"),
+        ),
+        (b"\xff", (grpc.StatusCode.INVALID_ARGUMENT, "what came is no request of this call")),
+    ],
+)
+async def test_what_is_said_without_a_token_is_small_and_makes_sense(
+    tmp_path: Path, method: str, data: bytes, ended: tuple[grpc.StatusCode, str]
+) -> None:
+    """Anything else is refused with the reason."""
+    async with arena_at(tmp_path) as arena:
+        assert await end_of(await arena.guest(method, data)) == ended
+
+
+async def test_who_says_nothing_at_all_is_told_that_a_request_was_wanted(tmp_path: Path) -> None:
+    """A call that is closed by its caller before its request has none."""
+    async with arena_at(tmp_path) as arena:
+        call = arena.headers_alone(CHECK)
+        await call.done_writing()
+        assert await end_of(call) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "this call takes a request, and none came",
+        )
+
+
+async def test_who_watches_the_health_is_bounded_and_may_stay(tmp_path: Path) -> None:
+    """Its request takes the place of a stranger for a moment only; the one above the limit is refused."""
+    door = DoorLimits(max_health_watchers=1, max_guests=1, guest_ms=200)
+    async with arena_at(tmp_path, door=door) as arena:
+        first = await arena.guest(WATCH, b"")
+        serving = health_pb2.HealthCheckResponse.FromString(await first.read())
+        assert serving.status == health_pb2.HealthCheckResponse.SERVING
+        assert await end_of(await arena.guest(WATCH, b"")) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "1 are watching its health, as many as this arena takes: use Check",
+        )
+        assert (await end_of(arena.headers_alone(CHECK)))[0] is grpc.StatusCode.DEADLINE_EXCEEDED
+        unknown = health_pb2.HealthCheckRequest(service="nobody").SerializeToString()
+        assert (await end_of(await arena.guest(CHECK, unknown)))[0] is grpc.StatusCode.NOT_FOUND
+        first.cancel()
+        again = await let_in(lambda: _begun(arena, WATCH), PATIENCE_S)
+        again.cancel()
+
+
+async def _begun(arena: Arena, method: str) -> Call:
+    return await _answered(await arena.guest(method, b""))
 
 
 # ------------------------------------------------------------------ those who play

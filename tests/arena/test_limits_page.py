@@ -4,7 +4,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Final
 
-from arena import admin_services, door, frame, hall, launcher, link, messages, replay_stream, server
+from arena import admin_services, door, frame, guests, hall, launcher, link, messages, replay_stream, server
 from arena.cli import logs
 from arena.clock import ManualTime
 from arena.door import DoorLimits
@@ -23,6 +23,7 @@ FIXED: Final = {
     "versions that a bot may come as, whenever": link.MAX_VERSIONS,
     "answers to one request": messages.MAX_TRIES,
     "bytes of any message, as gRPC sees it": server.GRPC_MESSAGE_BYTES,
+    "bytes of a message of a call without a token": guests.GUEST_MESSAGE_BYTES,
     "calls on a connection": server.MAX_STREAMS_A_CONNECTION,
     "milliseconds until a ping is answered": server.PING_LIMIT_MS,
     "milliseconds to begin with HTTP/2": server.HANDSHAKE_LIMIT_MS,
