@@ -517,7 +517,7 @@ class Hall:
         if not account.tally.counts.open:
             raise RefusedError(Refusal.NOT_NOW, "this tournament is finished: nothing is left to play")
         for name in self._roster.strangers(account.file):
-            if name not in account.seen:
+            if name not in account.seen and name not in account.withdrawn:
                 raise RefusedError(Refusal.NOT_NOW, _not_registered(name))
         return await self._roster.withdraw_revoked(store, account)
 

@@ -366,6 +366,25 @@ async def test_who_was_revoked_meanwhile_is_withdrawn_when_a_tournament_goes_on(
         assert end.counts == SlotCounts(finished=stopped.counts.finished, void=stopped.counts.open, open=0)
 
 
+async def test_who_was_withdrawn_and_never_came_is_not_asked_for_when_a_tournament_goes_on(
+    tmp_path: Path,
+) -> None:
+    """A bot that was revoked during a run has no open slots, and need not be registered for the rest."""
+    async with open_hall(tmp_path) as arena:
+        await arena.register((*NAMES, "erin"))
+        hesitant = Hesitant(1)
+        alice = arena.all_come(hesitant)
+        tournament_id = await arena.create(file_with((*NAMES, "erin")))
+        await arena.hall.start(tournament_id)
+        await hesitant.stuck.wait()
+        await arena.hall.revoke_bot("erin")
+        stopped = await arena.hall.stop(tournament_id)
+        hesitant.go_on(alice)
+        end = await arena.play(tournament_id)
+        assert end.state is TournamentState.FINISHED
+        assert end.counts.void == stopped.counts.void > 0
+
+
 async def test_a_version_can_be_revoked_alone(tmp_path: Path) -> None:
     """That version is sent away and not let in again, another one is; both are listed."""
     async with open_hall(tmp_path) as arena:
