@@ -25,6 +25,7 @@ from arena.archive import (
     replays_of,
     state_at_rest,
 )
+from arena.aside import on_own_thread
 from arena.changes import Changes
 from arena.check import Checker
 from arena.config import TournamentFile
@@ -86,8 +87,8 @@ class Hall:
         self._entries: dict[str, Entry] = {}
         self._running: dict[str, HostedTournament] = {}
         self._plays: dict[str, asyncio.Task[None]] = {}
-        self._hosting: set[asyncio.Task[HostedTournament]] = set()
-        """The tournaments whose bots are just being started."""
+        self._beginnings: set[asyncio.Task[Any]] = set()
+        """What is begun with and may be broken off: schedules that are made, bots that are started."""
         self._failures: dict[str, str] = {}
         self._checks: dict[str, RunningCheck] = {}
         """The checks that are being made, by the bot's name."""
@@ -106,7 +107,7 @@ class Hall:
 
     async def close(self) -> tuple[TournamentStatus, ...]:
         """End every check, stop every tournament and send everybody away; those that can be gone on with."""
-        self.break_off_starts()
+        self.break_off_beginnings()
         # At once: whoever has the turn may wait for the disk.
         stopped = self._stop_all()
         await asyncio.gather(*[check.end() for check in self._checks.values()])
@@ -123,11 +124,23 @@ class Hall:
             await self._roster.close()
         return tuple([status for hosted in stopped.values() if (status := hosted.status()).counts.open])
 
-    def break_off_starts(self) -> None:
-        """Let nothing more begin, and have no tournament started that has not been yet."""
+    def break_off_beginnings(self) -> None:
+        """Let nothing more begin, and have no tournament entered or started that has not been yet."""
         self.is_closing = True
-        for hosting in self._hosting:
-            hosting.cancel()
+        for beginning in self._beginnings:
+            beginning.cancel()
+
+    async def _breakable(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do what takes long and leaves nothing behind; RefusedError when the arena stops, or is to."""
+        self._check_open()
+        beginning = asyncio.create_task(begin())
+        self._beginnings.add(beginning)
+        beginning.add_done_callback(self._beginnings.discard)
+        try:
+            return await beginning
+        except asyncio.CancelledError:
+            self._check_open()
+            raise
 
     def _stop_all(self) -> dict[str, HostedTournament]:
         """Tell every running tournament to stop; these, by id."""
@@ -216,7 +229,7 @@ class Hall:
         if tournament.tournament.seed is None:
             tournament = tournament.with_seed(secrets.token_hex(32))
         await _check_bot_folder(tournament, bot_folder)
-        blocks = await _scheduled(tournament)
+        blocks = await self._breakable(lambda: _scheduled(tournament))
         async with self._turn:
             registry = self._its_registry()
             for name in self._its_roster().strangers(tournament):
@@ -389,15 +402,7 @@ class Hall:
             RefusedError: it is finished, its bots are not those that it needs, or the arena stops meanwhile.
             StoreError: its store cannot be used.
         """
-        self._check_open()
-        hosting = asyncio.create_task(self._make_ready(entry, store))
-        self._hosting.add(hosting)
-        hosting.add_done_callback(self._hosting.discard)
-        try:
-            return await hosting
-        except asyncio.CancelledError:
-            self._check_open()
-            raise
+        return await self._breakable(lambda: self._make_ready(entry, store))
 
     async def _make_ready(self, entry: Entry, store: Store) -> HostedTournament:
         account = await self._open_account(store)
@@ -577,7 +582,7 @@ async def _check_bot_folder(tournament: TournamentFile, bot_folder: str) -> None
 async def _scheduled(tournament: TournamentFile) -> Sequence[Block]:
     """The schedule of a tournament, made on a thread that nobody else waits for; RefusedError for none."""
     try:
-        return await asyncio.to_thread(schedule_of, tournament)
+        return await on_own_thread(lambda: schedule_of(tournament))
     except ScheduleError as error:
         raise RefusedError(Refusal.BAD_INPUT, f"{tournament.tournament.name}: {error}") from None
 

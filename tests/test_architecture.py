@@ -24,11 +24,8 @@ LAYERS: Final = (
         "arena",
         "cli server auth guests calls admin admin_services hall roster digests hosted running_check",
     ),
-    (
-        "edge",
-        "arena",
-        "account archive enrolment store launcher local_bots bot_command sandbox check supervisor run_queue",
-    ),
+    ("edge", "arena", "account archive enrolment store launcher local_bots bot_command"),
+    ("edge", "arena", "sandbox check supervisor run_queue aside"),
     ("async", "arena", "tournament books changes identities lobby visits runner lag check_table"),
     ("pure", "arena", "referee link wire frame settings"),
     ("pure", "arena", "replay replay_lines replay_reading replay_stream replay_verify replay_text"),

@@ -134,7 +134,7 @@ class EmbeddedRun:
         if self._hosted is not None:
             self._hosted.stop()
         elif self._hall is not None:
-            self._hall.break_off_starts()
+            self._hall.break_off_beginnings()
         how_to_go_on = f"go on later with: {escape(self._options.resume_command)}"
         say_stopping("\n".join(filter(None, [how_to_go_on, self._options.resume_note])))
 

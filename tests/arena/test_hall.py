@@ -125,6 +125,29 @@ async def test_a_schedule_that_takes_long_delays_nobody_else(
         assert await creating == "2"
 
 
+async def test_a_stop_does_not_wait_for_a_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asked for the tournament is told why it is not entered (F9)."""
+    loop, began, goes_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    def takes_long(plan: Plan) -> tuple[Block, ...]:
+        loop.call_soon_threadsafe(began.set)
+        goes_on.wait()
+        return round_robin(plan)
+
+    monkeypatch.setitem(FORMATS, "round_robin", takes_long)
+    async with open_hall(tmp_path) as arena:
+        await arena.register()
+        creating = asyncio.create_task(arena.hall.carry(arena.create))
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                await began.wait()
+                await arena.hall.close()
+                with pytest.raises(RefusedError, match="the arena is stopping"):
+                    await creating
+        finally:
+            goes_on.set()
+
+
 async def test_a_damaged_tournament_does_not_hide_the_others(tmp_path: Path) -> None:
     """Its line in the list says what is wrong; whoever asks for it is told, too."""
     async with open_hall(tmp_path) as arena:
