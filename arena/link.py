@@ -51,6 +51,10 @@ from arena.text import MAX_BOT_NAME_LENGTH
 from engine.actions import Action
 from engine.rules import MAX_PLAYERS
 
+TAKEN_IN_MS: Final = 50
+"""A batch that its transport takes longer over was not read by the bot: any other is taken at once, or as
+soon as a thread of the transport gets a processor."""
+
 _REMEMBERED_SESSIONS: Final = 256
 """Sessions that are over whose requests are still told apart when an answer comes too late."""
 
@@ -285,6 +289,8 @@ class Stream:
         """What waits to be sent, as the function `waiting_bytes` counts it."""
         self.taken_bytes = 0
         """The same for the batch that was taken last, which its transport may still hold."""
+        self.held_since_us: int | None = None
+        """When that batch was taken; None when nothing has been handed to the transport that it may hold."""
         self._wake = wake
         self._waiting: deque[ArenaMessage] = deque()
 
@@ -361,7 +367,10 @@ class _Desk:
     """Whether the open request waits to be sent."""
     asked_at_us: int = 0
     handed_at_us: int | None = None
-    """When the open request was first handed to the transport; of asking when there was none."""
+    """When the open request was first handed to the transport.
+
+    It is the time of asking when there was no transport, or what it held was not read.
+    """
     expired: set[int] = field(default_factory=set)
     """The requests whose clock ran out."""
 
@@ -397,6 +406,11 @@ class _Desk:
         self.waiting = False
         if self.handed_at_us is None:
             self.handed_at_us = now_us
+
+    def held_up(self) -> None:
+        """The bot did not read what its transport held when the open request was to be handed over."""
+        if self.handed_at_us is None:
+            self.handed_at_us = self.asked_at_us
 
     def close(self, *, expired: bool) -> None:
         """The open request is over, if there is one."""
@@ -478,7 +492,7 @@ class Link:
         """When a session's last request was first handed to the transport.
 
         None while it still waits, or was not asked yet. While no stream is up the clock runs all the
-        same: then it is the time of asking.
+        same, and while the bot leaves unread what was sent before: then it is the time of asking.
         """
         desk = self._desks[session_id]
         return desk.handed_at_us if request_id == desk.last_id else None
@@ -576,17 +590,25 @@ class Link:
         if stream is self._stream:
             self._went_down(FaultCause.DISCONNECTED, "the link was lost")
 
-    def take_batch(self, stream: Stream, now_us: int) -> tuple[ArenaMessage, ...]:
+    def take_batch(self, stream: Stream, now_us: int, *, spared_us: int = 0) -> tuple[ArenaMessage, ...]:
         """All that waits for a stream, now handed to the transport; empty when nothing waits.
 
         To be called again once the transport has sent what was taken.
+
+        Args:
+            stream: one of the bot.
+            now_us: the present.
+            spared_us: what the arena itself was late by since the batch before was taken.
         """
+        held_since_us = stream.held_since_us
         batch = stream.take()
-        if stream is self._stream:
-            for message in batch:
-                if isinstance(message, Request):
-                    self._desks[message.session_id].handed(now_us)
-        return batch
+        stream.held_since_us = now_us if batch else None
+        if stream is not self._stream:
+            return batch
+        is_held_up = (
+            held_since_us is not None and now_us - held_since_us - spared_us > TAKEN_IN_MS * US_PER_MS
+        )
+        return tuple([self._handed(message, now_us, is_held_up=is_held_up) for message in batch])
 
     def as_asked(self, message: ArenaMessage) -> ArenaMessage:
         """A message that was taken, with the number that its request has for the host."""
@@ -766,6 +788,17 @@ class Link:
         # the rejection of that one says so.
         left_ms = 0 if desk is None or desk.start.clock.timed else None
         self._send(Rejected(session_id, request_id, reason, _STRAY_DETAILS[reason], 0, left_ms))
+
+    def _handed(self, message: ArenaMessage, now_us: int, *, is_held_up: bool) -> ArenaMessage:
+        """A message as it goes to the transport; a request that was held up says what is left by now."""
+        if not isinstance(message, Request):
+            return message
+        desk = self._desks[message.session_id]
+        if is_held_up:
+            desk.held_up()
+            message = replace(message, time_left_ms=desk.time_left_ms(now_us))
+        desk.handed(now_us)
+        return message
 
     def _offer(self, desk: _Desk, request: Request) -> None:
         desk.waiting = self._stream is not None

@@ -69,7 +69,7 @@ class Member:
     def __init__(
         self,
         name: str,
-        time: Time,
+        patience: Patience,
         arena_version: str,
         limits: LinkLimits,
         on_joined: Callable[[str, Hello], None],
@@ -81,7 +81,8 @@ class Member:
         self.turned_away: Goodbye | None = None
         self.visits = Visits(name)
         self.overhear: Overhear = nobody_overhears
-        self._time = time
+        self._patience = patience
+        self._time = patience.time
         self._on_joined = on_joined
         self._seats: dict[str, LinkSeat] = {}
 
@@ -165,7 +166,9 @@ class Member:
     def take_batch(self, stream: Stream) -> tuple[ArenaMessage, ...]:
         """All that waits for a stream, handed to its transport at this moment; what came before is sent."""
         now_us = self._time.now_us()
-        batch = self.link.take_batch(stream, now_us)
+        held_since_us = now_us if stream.held_since_us is None else stream.held_since_us
+        spared_us = self._patience.spared_us(held_since_us, now_us)
+        batch = self.link.take_batch(stream, now_us, spared_us=spared_us)
         for message in batch:
             self.overhear(self.link.as_asked(message), now_us)
         return batch
@@ -381,7 +384,6 @@ class Lobby:
         spared_us: Spared = nothing_spared,
     ) -> None:
         """Begin without bots; `spared_us` is what the arena was late by, for which no bot pays."""
-        self._time = time
         self.patience = Patience(time, spared_us)
         self._arena_version = arena_version
         self.limits = LinkLimits() if limits is None else limits
@@ -392,7 +394,7 @@ class Lobby:
         """The member of that name, who need not have been there yet."""
         if name not in self._members:
             self._members[name] = Member(
-                name, self._time, self._arena_version, self.limits, self._tell_joined
+                name, self.patience, self._arena_version, self.limits, self._tell_joined
             )
         return self._members[name]
 

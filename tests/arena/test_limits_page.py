@@ -22,6 +22,7 @@ FIXED: Final = {
     "characters of a note": messages.MAX_NOTE_LENGTH,
     "versions that a bot may come as, whenever": link.MAX_VERSIONS,
     "answers to one request": messages.MAX_TRIES,
+    "milliseconds in which a bot's side takes what was sent": link.TAKEN_IN_MS,
     "bytes of any message, as gRPC sees it": server.GRPC_MESSAGE_BYTES,
     "bytes of a message of a call without a token": guests.GUEST_MESSAGE_BYTES,
     "calls on a connection": server.MAX_STREAMS_A_CONNECTION,

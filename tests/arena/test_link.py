@@ -603,6 +603,56 @@ def test_the_clock_starts_when_the_request_is_taken(table: Table) -> None:
     assert table.link.handed_at_us("s1", 1) == 130
 
 
+@pytest.mark.parametrize(
+    ("read_at_us", "spared_us", "handed_at_us"),
+    [
+        (50 * MS, 0, 50 * MS),
+        (50 * MS + 1, 0, 10 * MS),
+        (90 * MS, 40 * MS, 90 * MS),
+        (90 * MS, 30 * MS, 10 * MS),
+    ],
+)
+def test_the_clock_of_a_bot_that_did_not_read_starts_at_once(
+    table: Table, read_at_us: int, spared_us: int, handed_at_us: int
+) -> None:
+    """That is when its transport held a batch for more than 50 ms, less what the arena was late by itself."""
+    stream = table.join()
+    table.link.start(start_of("s1"))
+    table.now_us = 10 * MS
+    asked = table.ask("s1", 1)
+    table.now_us = read_at_us
+    *_, handed = table.link.take_batch(stream, read_at_us, spared_us=spared_us)
+    assert table.link.handed_at_us("s1", 1) == handed_at_us
+    assert handed == replace(asked, time_left_ms=11_000 - (read_at_us - handed_at_us) // MS)
+
+
+def test_a_transport_that_holds_nothing_has_not_been_held_up(table: Table) -> None:
+    """However long the stream was quiet: the clock starts at the hand-over."""
+    stream = table.join()
+    assert table.read(stream) == ()
+    table.link.start(start_of("s1"))
+    table.now_us = 1000 * MS
+    table.ask("s1", 1)
+    table.now_us = 1001 * MS
+    table.read(stream)
+    assert table.link.handed_at_us("s1", 1) == 1001 * MS
+
+
+def test_a_request_that_is_sent_again_keeps_its_clock(table: Table) -> None:
+    """What held up the second hand-over changes nothing about the first, but the time that is left."""
+    stream = table.join()
+    table.read(stream)
+    table.link.start(start_of("s1"))
+    table.ask("s1", 1)
+    table.read(stream)
+    table.now_us = 100 * MS
+    table.link.ask_again("s1", table.now_us)
+    table.now_us = 300 * MS
+    (again,) = table.read(stream)
+    assert again == replace(request_of("s1", 1), time_left_ms=10_700)
+    assert table.link.handed_at_us("s1", 1) == 0
+
+
 def test_the_clock_of_an_absent_bot_starts_at_once(table: Table) -> None:
     """Nobody gains time by not being there when asked, or by going before the request was sent."""
     table.link.start(start_of("s1"))

@@ -9,6 +9,7 @@ import pytest
 
 from arena.clock import US_PER_MS, ClockSettings, ManualTime
 from arena.faults import FaultCause
+from arena.link import TAKEN_IN_MS
 from arena.lobby import Lobby, Member
 from arena.messages import PROTOCOL_VERSION, Answer, Answers, Hello, Request
 from arena.referee import Referee
@@ -108,13 +109,17 @@ async def test_what_one_decision_took_is_not_charged_to_the_next() -> None:
 
 
 class LateReader:
-    """A bot whose side takes nothing until a moment, then answers what it got, with its whole clock used."""
+    """A bot whose side takes nothing until a moment, and answers what it got after a while.
 
-    def __init__(self, member: Member, time: TableTime, read_at_us: int) -> None:
+    From the start on its transport holds the first batch.
+    """
+
+    def __init__(self, member: Member, time: TableTime, read_at_us: int, thinks_us: int) -> None:
         self.heard: list[Request] = []
-        self._member, self._time = member, time
+        self._member, self._time, self._thinks_us = member, time, thinks_us
         self._stream = member.link.open(lambda: None)
         member.received(self._stream, Hello(PROTOCOL_VERSION, "late", "1", "", "test", 1))
+        member.take_batch(self._stream)
         time.call_at(read_at_us, self._read)
 
     def _read(self) -> None:
@@ -123,25 +128,50 @@ class LateReader:
         for request in self.heard:
             answer = Answer(request.session_id, request.request_id, next(iter(request.legal)))
             received = functools.partial(self._member.received, self._stream, Answers((answer,)))
-            self._time.call_at(self._time.now_us() + ALLOWANCE_US, received)
+            self._time.call_at(self._time.now_us() + self._thinks_us, received)
 
 
-@pytest.mark.parametrize(("read_at_us", "is_in_time"), [(ALLOWANCE_US, True), (ALLOWANCE_US + 2, False)])
-async def test_a_request_waits_for_a_bot_that_does_not_read_as_long_as_its_clock_allows(
-    read_at_us: int, *, is_in_time: bool
+TAKEN_US = TAKEN_IN_MS * US_PER_MS
+
+
+@pytest.mark.parametrize(
+    ("read_at_us", "thinks_us", "charged_us", "left_ms"),
+    [
+        (TAKEN_US, ALLOWANCE_US, ALLOWANCE_US, 100),
+        (TAKEN_US, ALLOWANCE_US + 1, None, 100),
+        (TAKEN_US + 1, 10_000, TAKEN_US + 10_001, 50),
+        (60_000, 40_000, ALLOWANCE_US, 40),
+        (60_000, 40_001, None, 40),
+        (ALLOWANCE_US + 2, 0, None, None),
+    ],
+)
+async def test_what_a_bot_leaves_unread_gains_it_no_time(
+    read_at_us: int, thinks_us: int, charged_us: int | None, left_ms: int | None
 ) -> None:
-    """Handed over within its time it gets all of it from then on; otherwise it ran out, from being asked."""
+    """A hand-over that was held up for more than 50 ms counts from the asking, whenever it comes."""
     time, its_referee = TableTime(), referee(clock=CLOCK)
     member = Lobby(time, arena_version="0").member("bot")
-    bot = LateReader(member, time, read_at_us)
+    bot = LateReader(member, time, read_at_us, thinks_us)
     seats: list[Seat] = [ScriptedSeat(time) for _ in range(4)]
     seats[0] = member.sit(its_referee, 0)
     member.link.start(its_referee.start_of(0))
     played = await SessionRunner(its_referee, seats, time.clockwork()).play()
     seat = played.result.seats[0]
-    assert [request.request_id for request in bot.heard] == ([1] if is_in_time else [])
+    assert [request.time_left_ms for request in bot.heard] == ([] if left_ms is None else [left_ms])
     # Nothing is read of the request after a first one that was in time.
-    assert [(fault.request_id, fault.cause) for fault in seat.faults] == [
-        (2 if is_in_time else 1, FaultCause.TIMEOUT)
-    ]
-    assert seat.decision_us[0] == (ALLOWANCE_US if is_in_time else ALLOWANCE_US + 1)
+    late_id = 1 if charged_us is None else 2
+    assert [(fault.request_id, fault.cause) for fault in seat.faults] == [(late_id, FaultCause.TIMEOUT)]
+    assert seat.decision_us[0] == (ALLOWANCE_US + 1 if charged_us is None else charged_us)
+
+
+async def test_what_the_arena_is_late_by_is_not_taken_for_what_a_bot_leaves_unread() -> None:
+    """An arena that stood still for 20 ms was late to see that its transport had sent what it held."""
+    time, its_referee = TableTime(), referee(clock=CLOCK)
+    lobby = Lobby(time, arena_version="0", spared_us=lambda since_us, at_us: min(at_us - since_us, 20_000))
+    member = lobby.member("bot")
+    LateReader(member, time, TAKEN_US + 20_000, ALLOWANCE_US)
+    seats: list[Seat] = [ScriptedSeat(time) for _ in range(4)]
+    seats[0] = member.sit(its_referee, 0)
+    member.link.start(its_referee.start_of(0))
+    played = await SessionRunner(its_referee, seats, time.clockwork()).play()
+    assert played.result.seats[0].decision_us[0] == ALLOWANCE_US
