@@ -584,11 +584,12 @@ class Link:
         if stream.live:
             self._close(stream, GoodbyeReason.NOT_READING, why)
 
-    def lost(self, stream: Stream) -> None:
-        """The stream is gone, or the bot has closed its side of it."""
+    def lost(self, stream: Stream, note: str = "") -> None:
+        """The stream is gone, or the bot has closed its side of it; a note says what may have led to it."""
         stream.live = False
         if stream is self._stream:
-            self._went_down(FaultCause.DISCONNECTED, "the link was lost")
+            said = f"the link was lost: {note}" if note else "the link was lost"
+            self._went_down(FaultCause.DISCONNECTED, said)
 
     def take_batch(self, stream: Stream, now_us: int, *, spared_us: int = 0) -> tuple[ArenaMessage, ...]:
         """All that waits for a stream, now handed to the transport; empty when nothing waits.

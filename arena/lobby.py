@@ -158,9 +158,9 @@ class Member:
         self.link.hello_expired(stream)
         self.carry()
 
-    def lost(self, stream: Stream) -> None:
-        """A stream is gone."""
-        self.link.lost(stream)
+    def lost(self, stream: Stream, note: str = "") -> None:
+        """A stream is gone; a note says what may have led to it."""
+        self.link.lost(stream, note)
         self.carry()
 
     def take_batch(self, stream: Stream) -> tuple[ArenaMessage, ...]:

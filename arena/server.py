@@ -98,6 +98,12 @@ def _why_not(address: str) -> str:
     return "it is in use, or no address of this machine"
 
 
+def _deadline_note(context: grpc.aio.ServicerContext[bytes, bytes]) -> str:
+    """What is to be said when a new stream is lost one day: that it has a deadline, if it has one."""
+    left_s: float | None = context.time_remaining()
+    return "" if left_s is None else "its call had a deadline, and needs none"
+
+
 class BotServer:
     """Serves `kratzen.v1.BotService`, health and reflection, and what is added to these.
 
@@ -207,7 +213,8 @@ class BotServer:
         await context.send_initial_metadata(())
         wake = asyncio.Event()
         stream = member.link.open(wake.set)
-        reader = asyncio.create_task(self._read(member, stream, requests))
+        note = _deadline_note(context)
+        reader = asyncio.create_task(self._read(member, stream, requests, note))
         # The writer looks up when the bot has closed its side, so that the call can end.
         reader.add_done_callback(lambda _: wake.set())
         hello_us = self._lobby.limits.hello_ms * US_PER_MS
@@ -217,12 +224,12 @@ class BotServer:
         finally:
             hello_limit.cancel()
             reader.cancel()
-            member.lost(stream)
+            member.lost(stream, note)
         closing = stream.closing
         if closing is not None and closing.status is not CloseStatus.OK:
             await end_call(context, grpc.StatusCode[closing.status.name], closing.goodbye.detail)
 
-    async def _read(self, member: Member, stream: Stream, requests: AsyncIterator[bytes]) -> None:
+    async def _read(self, member: Member, stream: Stream, requests: AsyncIterator[bytes], note: str) -> None:
         max_bytes = self._lobby.limits.max_message_bytes
         async for data in requests:
             if len(data) > max_bytes:
@@ -234,7 +241,7 @@ class BotServer:
                 member.garbled(stream, str(error))
             else:
                 member.received(stream, message)
-        member.lost(stream)
+        member.lost(stream, note)
 
     async def _write(
         self,

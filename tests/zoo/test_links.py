@@ -209,9 +209,19 @@ async def play_with_twelve() -> tuple[list[Outcome], tuple[int, int] | None]:
 
 
 class Impatient(RawBot):
-    """Gives its first stream a deadline, on which it only waits, and plays on another one."""
+    """Gives its first stream a deadline, on which it only waits, and plays on another one.
+
+    Attributes:
+        told: what the arena says of the first one.
+    """
 
     name = "impatient"
+
+    def __init__(self, settings: Settings, arena: SmallArena) -> None:
+        super().__init__(settings)
+        self.told = ""
+        self._presence = arena.presence("bad1")
+        self._link = arena.arena.lobby.member("bad1").link
 
     async def run(self) -> None:
         """Play on two streams."""
@@ -219,6 +229,8 @@ class Impatient(RawBot):
         await self.converse()
         assert self.status is not None
         assert self.status[0] is grpc.StatusCode.DEADLINE_EXCEEDED
+        await self._presence.is_over.wait()
+        self.told = self._link.absence_detail
         self.deadline_s = None
         await self.converse()
 
@@ -229,12 +241,14 @@ class Impatient(RawBot):
 
 
 async def test_a_deadline_of_the_call_costs_the_link_and_no_more() -> None:
-    """The bot is told by gRPC what ended its stream, dials again, and loses nothing (G12)."""
+    """The bot is told by gRPC what ended its stream, and others by the arena; it loses nothing (G12)."""
     async with small_arena(Setting()) as arena:
         arena.seat_good_bots()
-        arena.seat(Impatient(arena.settings("bad1")).run())
+        bot = Impatient(arena.settings("bad1"), arena)
+        arena.seat(bot.run())
         (outcome,) = await arena.play()
     undisturbed(outcome)
+    assert bot.told == "the link was lost: its call had a deadline, and needs none"
 
 
 # ------------------------------------------------------------------ through a wire that can be spoilt
