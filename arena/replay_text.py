@@ -102,7 +102,7 @@ def _toml(value: str | int | bool | None) -> str:
 
 @dataclass
 class _Text:
-    """The text as it grows: who sits where, the trick on the table and its remarks, the lags."""
+    """The text as it grows: who sits where, the trick on the table and its remarks, the times."""
 
     header: SessionHeader
     names: CardNames
@@ -110,6 +110,8 @@ class _Text:
     remarks: list[str] = field(default_factory=list)
     lags_us: list[int] = field(default_factory=list)
     """By how much the arena was late in each decision that was asked so far."""
+    over_us: dict[Seat, list[int]] = field(default_factory=dict)
+    """By how much each decision that a seat was asked took longer than it may without the bank."""
 
     # --------------------------------------------------------------------- before and after
 
@@ -151,9 +153,21 @@ class _Text:
             where = "" if fault.deal is None else f" (deal {fault.deal + 1})"
             detail = f": {escape(fault.detail)}" if fault.detail else ""
             yield f"  {self._name(fault.seat)} {fault.cause.sentence}{where}{detail}"
+        yield from self._overruns()
         yield from self._lateness()
         yield f"  seed     {end.seed.hex()}"
         yield f"  nonce    {end.nonce.hex()}"
+
+    def _overruns(self) -> Iterator[str]:
+        """Who was late as far as the bank allows, or further."""
+        for seat, over_us in sorted(self.over_us.items()):
+            late_us = [time_us for time_us in over_us if time_us > 0]
+            if self.header.clock.timed and late_us:
+                decisions = counted(len(over_us), "decision")
+                yield (
+                    f"  {self._name(seat)} took longer than a decision has without the bank in "
+                    f"{len(late_us)} of {decisions}, by {max(late_us) / US_PER_MS:.1f} ms at most"
+                )
 
     def _lateness(self) -> Iterator[str]:
         late_us = [lag_us for lag_us in self.lags_us if lag_us > LATE_US]
@@ -278,7 +292,7 @@ class _Text:
     def _decision(self, event: Decided, record: DecisionRecord) -> Iterator[str]:
         how = _how(record)
         if record.request_id:
-            self.lags_us.append(record.lag_us)
+            self._note_times(event.seat, record)
         if isinstance(event.action, Play):
             if how:
                 card = self.names.card(event.action.card)
@@ -287,6 +301,12 @@ class _Text:
         forced = ["forced"] if record.origin is Origin.FORCED else []
         suffix = f"  ({'; '.join([*forced, *how])})" if forced or how else ""
         yield f"  call     {self._name(event.seat)} {self._action(event.action)}{suffix}"
+
+    def _note_times(self, seat: Seat, record: DecisionRecord) -> None:
+        self.lags_us.append(record.lag_us)
+        over_us, clock = self.over_us.setdefault(seat, []), self.header.clock
+        free_ms = clock.move_ms if over_us else clock.move_ms + clock.first_answer_ms
+        over_us.append(record.charged_us - free_ms * US_PER_MS)
 
     def _action(self, action: Action) -> str:
         match action:

@@ -85,6 +85,29 @@ def test_a_session_in_which_the_arena_was_late_is_marked() -> None:
     )
 
 
+def test_a_bot_that_was_late_within_its_bank_is_told_of() -> None:
+    """In how many decisions, and by how much at most; the first one may take longer (T11)."""
+    replay = lively()
+    asked = [step for step in replay.steps if step.decision and step.decision.request_id]
+    (seat, name), *_ = enumerate([seat.bot for seat in replay.header.seats])
+    count = sum(isinstance(step.event, Decided) and step.event.seat == seat for step in asked)
+    charged_us = iter([6_000_000, 1_000_000, 1_000_001, 1_019_960, *[0] * count])
+    steps = [
+        replace(step, decision=replace(step.decision, charged_us=next(charged_us)))
+        if step in asked and isinstance(step.event, Decided) and step.decision and step.event.seat == seat
+        else step
+        for step in replay.steps
+    ]
+    late = replace(replay, steps=tuple(steps))
+    told = (
+        f"  {name} took longer than a decision has without the bank in 2 of {count} decisions, "
+        "by 20.0 ms at most"
+    )
+    assert [line for line in show(late) if "without the bank" in line] == [told]
+    header = replace(late.header, clock=replace(late.header.clock, timed=False))
+    assert not [line for line in show(replace(late, header=header)) if "without the bank" in line]
+
+
 def test_text_of_strangers_is_escaped() -> None:
     """Nothing that a bot said or is called reaches a terminal unescaped (known fault X01)."""
     replay = lively()
