@@ -203,6 +203,35 @@ async def test_being_replaced_is_final() -> None:
     assert end == End(again=False, well=False, sentence="another took over")
 
 
+async def delays(monkeypatch: pytest.MonkeyPatch, count: int) -> list[float]:
+    """How long a bot waits before each call, at an arena that it reaches not even once."""
+    ends = [End(again=True, well=False, sentence="not yet")] * count
+    ends.append(End(again=False, well=True, sentence="all is played"))
+    waited: list[float] = []
+
+    async def play_one_stream(*_: object) -> End:
+        return ends.pop(0)
+
+    async def sleep(delay_s: float) -> None:
+        waited.append(delay_s)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "play_one_stream", play_one_stream)
+        patched.setattr(asyncio, "sleep", sleep)
+        await play(Diary(), Settings("127.0.0.1:1", TOKEN))
+    return waited
+
+
+async def test_bots_come_back_ever_later_and_not_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time twice as long up to a limit, and by chance up to half of that earlier (G20)."""
+    monkeypatch.setattr(client, "FIRST_DELAY_S", 0.1)
+    longest_s = [min(0.1 * 2**number, client.LONGEST_DELAY_S) for number in range(8)]
+    first, second = await delays(monkeypatch, 8), await delays(monkeypatch, 8)
+    for waited in (first, second):
+        assert all(limit_s / 2 <= s <= limit_s for s, limit_s in zip(waited, longest_s, strict=True))
+    assert not set(first) & set(second)
+
+
 async def test_a_stream_that_just_ends_is_an_end() -> None:
     """An arena that closes the stream in good order has no more to play."""
 
