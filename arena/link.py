@@ -49,7 +49,9 @@ from arena.messages import (
 )
 from arena.text import MAX_BOT_NAME_LENGTH
 from engine.actions import Action
+from engine.events import DealSettled, SessionEnded
 from engine.rules import MAX_PLAYERS
+from engine.view import SeenEvent
 
 TAKEN_IN_MS: Final = 50
 """A batch that its transport takes longer over was not read by the bot: any other is taken at once, or as
@@ -229,13 +231,22 @@ class AnswerBudget:
         return True
 
 
-_REQUEST_BYTES: Final = 1024
+_REQUEST_BYTES: Final = 640
 _START_BYTES: Final = 512
 _OTHER_BYTES: Final = 256
+_EVENT_BYTES: Final = 64
+_LONG_EVENT_BYTES: Final = 192
+_NEWS_BYTES: Final = 1024
+"""What a session has to tell between two questions of a seat, as a mean. Where no start waits beside it, as
+in play, there is room for three times as much."""
 
 
 def _seat_bytes(name_length: int, version_length: int) -> int:
     return 8 + name_length + 4 * version_length
+
+
+def _event_bytes(event: SeenEvent) -> int:
+    return _LONG_EVENT_BYTES if isinstance(event, DealSettled | SessionEnded) else _EVENT_BYTES
 
 
 def waiting_bytes(message: ArenaMessage) -> int:
@@ -252,25 +263,26 @@ def waiting_bytes(message: ArenaMessage) -> int:
                 [_seat_bytes(len(seat.name), len(seat.version)) for seat in message.seats]
             )
         case SessionNews():
-            return 64 + 192 * len(message.events)
+            return 64 + sum([_event_bytes(event) for event in message.events])
         case Rejected() | Goodbye():
             return 256 + 4 * len(message.detail)
         case _:
             return _OTHER_BYTES
 
 
-def reconnection_bytes(session_count: int) -> int:
-    """The most that waits at once for a bot that comes back, as `waiting_bytes` counts.
+def sessions_bytes(session_count: int) -> int:
+    """The most that waits at once for a bot that reads, in so many sessions, as `waiting_bytes` counts.
 
-    That is the welcome and, of each of its sessions, the start and an open request.
+    That is the welcome and, of each session, the start, news and an open request: what a bot that
+    comes back is sent, and what it hears until it has read that.
     """
     seats_bytes = MAX_PLAYERS * _seat_bytes(MAX_BOT_NAME_LENGTH, MAX_LABEL_LENGTH)
-    return _OTHER_BYTES + session_count * (_START_BYTES + seats_bytes + _REQUEST_BYTES)
+    return _OTHER_BYTES + session_count * (_START_BYTES + seats_bytes + _NEWS_BYTES + _REQUEST_BYTES)
 
 
 def most_sessions(pending_bytes: int) -> int:
     """In how many sessions a bot may sit so that it can come back where so many bytes may wait for it."""
-    return max(0, pending_bytes - reconnection_bytes(0)) // (reconnection_bytes(1) - reconnection_bytes(0))
+    return max(0, pending_bytes - sessions_bytes(0)) // (sessions_bytes(1) - sessions_bytes(0))
 
 
 class Stream:

@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct, structs
 
 from arena.door import DoorLimits
-from arena.link import LinkLimits, most_sessions, reconnection_bytes
+from arena.link import LinkLimits, most_sessions, sessions_bytes
 from arena.sections import check_known, read_section, read_toml, refused, table_of
 
 DEFAULT_ADDRESS: Final = "127.0.0.1:7373"
@@ -108,7 +108,7 @@ def read_settings(text: str | bytes, limits: Mapping[str, object] | None = None)
 
 def _check_return(link: LinkLimits) -> None:
     """Raise ConfigError when a bot could not come back to all the sessions that it may sit in."""
-    most, needed_bytes = most_sessions(link.max_pending_bytes), reconnection_bytes(link.max_sessions)
+    most, needed_bytes = most_sessions(link.max_pending_bytes), sessions_bytes(link.max_sessions)
     if link.max_sessions > most:
         raise refused(
             "limits.max_sessions",

@@ -26,7 +26,7 @@ from arena.link import (
     Stream,
     TurnedAway,
     most_sessions,
-    reconnection_bytes,
+    sessions_bytes,
     waiting_bytes,
 )
 from arena.messages import (
@@ -52,11 +52,11 @@ from arena.messages import (
 from arena.results import AttemptEnd
 from arena.text import MAX_BOT_NAME_LENGTH
 from engine.actions import PLAYS, Action, Play
-from engine.events import AntesPaid
-from engine.rules import MAX_PLAYERS, TAVERN, SessionOptions
+from engine.events import AntesPaid, CutEffect, CutMade, DealSettled
+from engine.rules import MAX_PLAYERS, SALZBURG, TAVERN, DealKind, Ruleset, SessionOptions
 from engine.session import Session
 from engine.view import seen_by
-from tests.engine.playing import CASES, Case, steps
+from tests.engine.playing import CASES, Case, generator, steps
 
 MS = 1000
 """Microseconds in one."""
@@ -1074,12 +1074,12 @@ def test_what_the_transport_still_holds_counts_as_unread() -> None:
     for is_sent in (True, False):
         stream = table.join()
         table.read(stream)
-        for _ in range(30):
+        for _ in range(50):
             table.link.tell(NEWS)
         table.read(stream)
         if is_sent:
             table.read(stream)
-        for _ in range(30):
+        for _ in range(50):
             table.link.tell(NEWS)
         assert (stream.closing is None) is is_sent
 
@@ -1089,8 +1089,8 @@ def test_what_the_transport_still_holds_counts_as_unread() -> None:
 def test_a_bot_comes_back_to_all_its_sessions_where_the_limits_allow_it(
     max_sessions: int, missing_bytes: int
 ) -> None:
-    """With the longest names everywhere it takes exactly the bytes that the settings ask for."""
-    pending_bytes = reconnection_bytes(max_sessions) - missing_bytes
+    """With the longest names everywhere, and news of all, it takes exactly what the settings ask for."""
+    pending_bytes = sessions_bytes(max_sessions) - missing_bytes
     assert most_sessions(pending_bytes) == max_sessions - missing_bytes
     table = Table(LinkLimits(max_sessions=max_sessions, max_pending_bytes=pending_bytes))
     longest = tuple([SeatLabel("x" * MAX_BOT_NAME_LENGTH, "♥" * MAX_LABEL_LENGTH)] * MAX_PLAYERS)
@@ -1099,11 +1099,59 @@ def test_a_bot_comes_back_to_all_its_sessions_where_the_limits_allow_it(
         table.ask(f"s{number}", 1)
     stream = table.open()
     table.say(stream, HELLO)
+    for number in range(max_sessions):
+        table.link.tell(SessionNews(f"s{number}", NEWS.events * 15))
     if missing_bytes:
         assert goodbye_of(stream).reason is GoodbyeReason.NOT_READING
     else:
         assert stream.closing is None
-        assert len(table.read(stream)) == 1 + 2 * max_sessions
+        assert len(table.read(stream)) == 1 + 3 * max_sessions
+
+
+SETTLED = DealSettled(
+    active=(0, 1, 2, 3, 4, 5),
+    tricks_won=(5,) * 6,
+    pot_before=2**40,
+    bonuses=(2**40, 0, 0, 0, 0, 0),
+    shares=(2**40,) * 6,
+    remainder=5,
+    penalties=(2**40,) * 6,
+    failed=(1, 2, 3, 4, 5),
+    pot=2**40,
+    stacks=(2**40,) * 6,
+    next_kind=DealKind.MUSS,
+)
+
+
+def largest_moment(ruleset: Ruleset, number: int) -> tuple[SessionNews, Request]:
+    """Of a session of six, the question of a seat that has most to say with the news before it."""
+    session = Session(ruleset, SessionOptions(players=6, deals=3), number.to_bytes(32, "big"))
+    told, chance, moments = [0] * 6, generator(number), []
+    while (decision := session.decision) is not None:
+        answers, seat = list(decision.legal), decision.seat
+        if len(answers) > 1:
+            fresh, told[seat] = session.events[told[seat] :], len(session.events)
+            news = SessionNews(f"s{number}", tuple([seen_by(event, seat) for event in fresh]))
+            request = Request(f"s{number}", 1, seat, decision.legal, session.view(seat), 11_000, 10_000)
+            moments.append((news, request))
+        session.apply(chance.choice(answers))
+    return max(moments, key=lambda moment: sum(waiting_bytes(message) for message in moment))
+
+
+@pytest.mark.parametrize("ruleset", [TAVERN, SALZBURG], ids=["tavern", "salzburg"])
+def test_a_bot_that_reads_hears_all_its_sessions_at_their_longest(ruleset: Ruleset) -> None:
+    """In as many sessions as are allowed all may have most to say at one moment."""
+    table, sessions = Table(), LinkLimits().max_sessions
+    for number in range(sessions):
+        table.link.start(start_of(f"s{number}"))
+    stream = table.join()
+    table.read(stream)
+    for number in range(sessions):
+        news, request = largest_moment(ruleset, number)
+        table.link.tell(news)
+        table.link.ask(request, 0)
+    assert stream.closing is None
+    assert len(table.read(stream)) == 2 * sessions
 
 
 @given(CASES)
@@ -1131,6 +1179,9 @@ def test_what_waits_is_never_less_than_it_is_counted(case: Case) -> None:
         Rejected("♥" * 64, 2**31 - 1, RejectReason.UNKNOWN_REQUEST, "♥" * 300, 3, 2**31 - 1),
         Goodbye(GoodbyeReason.REFUSED, come_back=True, detail="♥" * 300),
         SeedReveal("f" * 32, bytes(32), bytes(32)),
+        SessionNews("f" * 32, (AntesPaid((2**40,) * 6),)),
+        SessionNews("f" * 32, (CutMade(5, (31, 32), CutEffect.ACE_SEVEN, (2**40,) * 6),)),
+        SessionNews("f" * 32, (SETTLED,)),
         SessionOver("f" * 32, AttemptEnd.FINISHED, (6,) * 6, (2**40,) * 6, (True,) * 6),
         Welcome(1, "♥" * 20, "x" * 32, 2**31 - 1, 2**31 - 1, 2**31 - 1, 3, 200, 256),
     ],

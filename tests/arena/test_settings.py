@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arena.door import DoorLimits
-from arena.link import LinkLimits, most_sessions, reconnection_bytes
+from arena.link import LinkLimits, most_sessions, sessions_bytes
 from arena.sections import ConfigError
 from arena.settings import LimitsSection, read_settings
 
@@ -47,14 +47,14 @@ def test_given_limits_come_before_the_file() -> None:
 def test_a_bot_can_come_back_to_all_its_sessions_or_the_limits_are_refused() -> None:
     """One session more, or one byte less, than can be offered again at once is told in a sentence."""
     small = "[limits]\nmax_pending_bytes = 65536"
-    assert read_settings(small, {"max_sessions": 19}).link.max_sessions == 19
+    assert read_settings(small, {"max_sessions": 16}).link.max_sessions == 16
     with pytest.raises(ConfigError) as caught:
-        read_settings(small, {"max_sessions": 20})
+        read_settings(small, {"max_sessions": 17})
     assert str(caught.value) == (
-        "limits.max_sessions = 20: allowed is up to 19 with max_pending_bytes = 65536, so that a bot can "
-        "come back to all its sessions (this many need 66496 bytes)"
+        "limits.max_sessions = 17: allowed is up to 16 with max_pending_bytes = 65536, so that a bot can "
+        "come back to all its sessions (this many need 67440 bytes)"
     )
-    edge = reconnection_bytes(1000)
+    edge = sessions_bytes(1000)
     assert read_settings("", {"max_sessions": 1000, "max_pending_bytes": edge}).link.max_pending_bytes == edge
     with pytest.raises(ConfigError, match=r"max_sessions = 1000: allowed is up to 999 with"):
         read_settings("", {"max_sessions": 1000, "max_pending_bytes": edge - 1})
@@ -64,9 +64,9 @@ def test_the_docs_say_how_many_sessions_fit() -> None:
     """The divisor, what is taken off before and the example are those of the code."""
     docs = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
     (rule,) = re.findall(r"\(`max_pending_bytes` - (\d+)\) / (\d+), rounded down: (\d+)", docs)
-    one = reconnection_bytes(1) - reconnection_bytes(0)
+    one = sessions_bytes(1) - sessions_bytes(0)
     most = most_sessions(LinkLimits().max_pending_bytes)
-    assert [int(number) for number in rule] == [reconnection_bytes(0), one, most]
+    assert [int(number) for number in rule] == [sessions_bytes(0), one, most]
 
 
 @pytest.mark.parametrize(
