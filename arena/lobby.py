@@ -94,9 +94,14 @@ class Member:
     @property
     def capacity(self) -> int:
         """How many sessions the bot would play at once; before it was there, one."""
-        if self.link.leaving:
+        if self.has_left:
             return 0
         return self.link.hello.max_sessions if self.link.hello else 1
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the bot said that it wants no more sessions, and has not come again since."""
+        return self.link.leaving
 
     @property
     def is_there(self) -> bool:

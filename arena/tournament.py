@@ -40,6 +40,7 @@ ABSENCES_TO_WITHDRAW = 3
 """Sessions running that a bot forfeits because it was not there, after which it is taken out."""
 
 _STOPPED = "the arena was stopped"
+_LEFT = "it said goodbye: no more sessions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +382,7 @@ class Tournament:
             absent = await self._wait_for_bots(members, offered_us)
             missing = [member.name for member in absent if member.gone is None]
             if len(missing) > 1:
-                return Outcome(AttemptEnd.BOTS_ABSENT, _not_there(missing))
+                return Outcome(AttemptEnd.BOTS_ABSENT, _not_there([self._named(name) for name in missing]))
             runner, referee = await self._sit_down(slot, members, started_at)
             self._forfeit_absent(referee, members, absent)
             return Outcome(AttemptEnd.FINISHED, runner=runner, played=await runner.play())
@@ -420,10 +421,11 @@ class Tournament:
     async def _wait_for_bots(self, members: Sequence[Member], offered_us: int) -> tuple[Member, ...]:
         """Give the bots of a slot what is left of the join limit; who is not there at its end.
 
-        A bot that was never there is not waited for: it had its time before the slot was started.
+        A bot that was never there is not waited for: it had its time before the slot was started. Nor is
+        one that said goodbye: it has said that it will not come.
         """
-        seen = [member for member in members if member.hello is not None]
-        await self._lobby.wait_for_members(seen, self._terms.clock.join_ms / 1000, offered_us)
+        awaited = [member for member in members if member.hello is not None and not member.has_left]
+        await self._lobby.wait_for_members(awaited, self._terms.clock.join_ms / 1000, offered_us)
         return tuple([member for member in members if not member.is_there])
 
     async def _sit_down(
@@ -465,7 +467,8 @@ class Tournament:
             is_missing = member in absent and gone is None
             self._absences[member.name] = self._absences[member.name] + 1 if is_missing else 0
             if is_missing:
-                referee.forfeit(seat, FaultCause.NO_HANDSHAKE)
+                detail = _LEFT if member.has_left else ""
+                referee.forfeit(seat, FaultCause.NO_HANDSHAKE, detail)
             elif gone is not None:
                 referee.forfeit(seat, gone.cause, gone.detail)
 
@@ -475,7 +478,12 @@ class Tournament:
         self._watcher.session_finished(played.result)
         for name in slot.seating:
             if self._absences[name] >= ABSENCES_TO_WITHDRAW:
-                await self.withdraw(name, f"{name} was not there for {ABSENCES_TO_WITHDRAW} sessions running")
+                why = f"{self._named(name)} was not there for {ABSENCES_TO_WITHDRAW} sessions running"
+                await self.withdraw(name, why)
+
+    def _named(self, name: str) -> str:
+        """A bot that is not there, for people."""
+        return f"{name} (said goodbye)" if self._lobby.member(name).has_left else name
 
     def _failed(self, slot: SlotEntry, outcome: Outcome, started_at: str) -> Attempt:
         """An attempt at a slot that is over now, and gave no result."""

@@ -12,6 +12,7 @@ from arena.messages import (
     Answers,
     ArenaMessage,
     Hello,
+    Leave,
     Rejected,
     Request,
     SeedReveal,
@@ -67,6 +68,10 @@ class LinkedBot:
     def come_back(self) -> None:
         """Open another stream."""
         self._stream = self._open()
+
+    def leave(self) -> None:
+        """Want no more sessions."""
+        self._member.received(self._stream, Leave())
 
     def vanish(self) -> None:
         """Lose the stream for good."""

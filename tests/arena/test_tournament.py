@@ -20,7 +20,7 @@ from arena.lag import BEAT_US, WINDOW_BEATS, Heartbeat, beat_forever
 from arena.ledger import Attempt, BotEntry, SlotEntry, TournamentState
 from arena.link import LinkLimits
 from arena.lobby import Lobby, Member
-from arena.messages import ArenaMessage, Rejected, RejectReason, Request, SessionOver, SessionStart
+from arena.messages import ArenaMessage, Goodbye, Rejected, RejectReason, Request, SessionOver, SessionStart
 from arena.offers import Moment, Offers
 from arena.record import SeatInfo
 from arena.results import AttemptEnd, SeatResult, SessionResult, SlotState, count_slots
@@ -230,6 +230,63 @@ async def test_a_bot_that_goes_away_has_the_limit_of_each_offer(hall: Hall) -> N
     assert len(hall.failed) == 1
     assert len(hall.ledger.recorded) == ABSENCES_TO_WITHDRAW
     assert hall.withdrawals == [("d", 5)]
+
+
+class Leaver(LinkedBot):
+    """Says goodbye when it is first asked, and answers all the same; may come again once it was let go."""
+
+    def __init__(self, member: Member, *, comes_again: bool = False) -> None:
+        self._has_left = False
+        self._comes_again = comes_again
+        super().__init__(member)
+
+    def on(self, message: ArenaMessage) -> None:
+        """Leave, and come again."""
+        if isinstance(message, Request) and not self._has_left:
+            self._has_left = True
+            self.leave()
+        elif isinstance(message, Goodbye) and self._comes_again:
+            self.come_back()
+
+
+async def test_a_bot_that_said_goodbye_is_not_waited_for(hall: Hall) -> None:
+    """The session that it sits in is played out; it forfeits three more at once, and is taken out."""
+    hall.bots(("a", "b", "c"))
+    Leaver(hall.lobby.member("d"))
+    async with asyncio.timeout(LIMIT_S):
+        await hall.tournament(join_ms=10**9, sessions_at_once=1).run()
+    faults = [
+        (fault.cause, fault.detail)
+        for result in hall.ledger.recorded
+        for seat in result.seats
+        for fault in seat.faults
+    ]
+    assert faults == [(FaultCause.NO_HANDSHAKE, "it said goodbye: no more sessions")] * ABSENCES_TO_WITHDRAW
+    assert len(hall.ledger.recorded) == 1 + ABSENCES_TO_WITHDRAW
+    assert hall.ledger.withdrawn == {"d": "d (said goodbye) was not there for 3 sessions running"}
+    assert hall.withdrawals == [("d", 4)]
+
+
+async def test_two_bots_that_said_goodbye_are_nobodys_loss(hall: Hall) -> None:
+    """Nobody waits for them, and why their sessions were not played is told."""
+    hall.bots(("a", "b"))
+    for name in ("c", "d"):
+        Leaver(hall.lobby.member(name))
+    async with asyncio.timeout(LIMIT_S):
+        await hall.tournament(join_ms=10**9, sessions_at_once=1).run()
+    assert len(hall.ledger.recorded) == 1
+    assert {"(said goodbye), " in attempt.why for attempt in hall.failed} == {True}
+    assert hall.states() == {SlotState.FINISHED: 1, SlotState.VOID: 7}
+
+
+async def test_a_bot_that_said_goodbye_may_come_again(hall: Hall) -> None:
+    """Its Hello takes the goodbye back: it plays on, and is charged with nothing."""
+    hall.bots(("a", "b", "c"))
+    Leaver(hall.lobby.member("d"), comes_again=True)
+    async with asyncio.timeout(LIMIT_S):
+        await hall.tournament(join_ms=10**9, sessions_at_once=1).run()
+    assert not [seat for result in hall.ledger.recorded for seat in result.seats if seat.faults]
+    assert hall.states() == {SlotState.FINISHED: 8}
 
 
 async def test_the_first_of_several_bots_that_comes_is_noticed() -> None:
