@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from arena.messages import Answers, Goodbye, GoodbyeReason, Hello, Request
+from arena.messages import Answers, Goodbye, GoodbyeReason, Hello, Leave, Request
 from engine.actions import Action
 from kratzen.sdk import Request as Asked
 from kratzen.sdk import client
@@ -57,6 +57,35 @@ async def test_a_bot_plays_until_there_is_no_more() -> None:
         end = await play(Diary(), arena.settings)
         await arena.settled()
     assert end == End(again=False, well=True, sentence="all is played")
+
+
+async def test_a_bot_that_leaves_says_goodbye_once_on_every_stream() -> None:
+    """It comes after the next answer; the sessions that it sits in are played out."""
+
+    class Leaver(Diary):
+        def decide(self, request: Asked) -> Action | tuple[Action, str]:
+            self.leave()
+            return super().decide(request)
+
+    async def breaks(line: Line) -> None:
+        assert isinstance(await line.read(), Hello)
+        await line.send(WELCOME, start_of("s1"), request_of("s1", 1))
+        assert await answers_of(line) == [("s1", 1)]
+        assert isinstance(await line.read(), Leave)
+        await line.send(request_of("s1", 2))
+        assert await answers_of(line) == [("s1", 2)]
+        await line.abort(grpc.StatusCode.UNAVAILABLE, "back soon")
+
+    async def again(line: Line) -> None:
+        assert isinstance(await line.read(), Hello)
+        await line.send(WELCOME, start_of("s1"))
+        assert isinstance(await line.read(), Leave)
+        await line.send(Goodbye(GoodbyeReason.LEFT, come_back=False, detail="as you like"))
+
+    async with FakeArena(breaks, again) as arena:
+        end = await play(Leaver(), arena.settings)
+        await arena.settled()
+    assert end == End(again=False, well=True, sentence="as you like")
 
 
 def three_requests() -> list[Request]:

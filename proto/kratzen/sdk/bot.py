@@ -141,6 +141,17 @@ class Bot(ABC):
     max_sessions: ClassVar[int] = 64
     """How many sessions the bot plays at once. It decides for one after the other."""
 
+    is_leaving: bool = False
+    """Whether the bot wants no more sessions; `leave` says so."""
+
+    def leave(self) -> None:
+        """Want no more sessions: those that the bot sits in are played out, then the arena ends the link.
+
+        To be called from the other methods; it is said after what they answer. It is for bots that dial
+        in: one that the arena starts is started again when it ends before its tournament does.
+        """
+        self.is_leaving = True
+
     @abstractmethod
     def decide(self, request: Request) -> Action | tuple[Action, str]:
         """The answer to a request, one of `request.legal`; with a note for the replay if it likes."""

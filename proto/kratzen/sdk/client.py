@@ -239,6 +239,8 @@ async def _converse(call: _Call, conversation: Conversation, arrivals: _Arrivals
             return
         if arrivals.empty():
             await _answer(call, conversation, arrivals)
+        if conversation.leave():
+            await call.write(bot_pb2.PlayRequest(goodbye=bot_pb2.Goodbye()))
         response = await arrivals.get()
 
 

@@ -44,6 +44,8 @@ class Conversation:
         """The last request of each session: an answer to it may be rejected."""
         self._tasks: dict[str, _Task] = {}
         """What the bot owes, by session, which has one open request at most; the oldest first."""
+        self._has_left = False
+        """Whether the bot has said goodbye on this stream."""
 
     @property
     def owes(self) -> bool:
@@ -55,6 +57,7 @@ class Conversation:
         self.welcome = None
         self.goodbye = None
         self._tasks.clear()
+        self._has_left = False
 
     def take(self, response: bot_pb2.PlayResponse, now_s: float) -> None:
         """Take in all that the arena said, in its order; decisions are left for `answer_next`.
@@ -81,6 +84,12 @@ class Conversation:
             self._bot.seed_revealed(reveal.session_id, reveal.seed, reveal.nonce)
         if response.HasField("goodbye"):
             self.goodbye = response.goodbye
+
+    def leave(self) -> bool:
+        """Whether goodbye is to be said now: the bot is leaving, and has not said so on this stream."""
+        is_due = self._bot.is_leaving and not self._has_left
+        self._has_left = self._has_left or is_due
+        return is_due
 
     def answer_next(self) -> bot_pb2.Answer:
         """Let the bot decide on the oldest request that waits. What it raises is let through.
