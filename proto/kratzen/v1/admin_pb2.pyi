@@ -7,7 +7,7 @@ be looked at, not changed. A status other than OK says in its message what to do
 tells how it is used.
 
 Lists are paged: page_size 0 means what the arena likes, and an empty page_token begins at the
-start. An empty next_page_token is the end.
+start. A page may be shorter than page_size; an empty next_page_token is the end.
 """
 
 from collections import abc as _abc
