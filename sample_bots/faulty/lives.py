@@ -56,6 +56,9 @@ class WrongToken(RawBot):
     def __init__(self, settings: Settings) -> None:
         super().__init__(Settings(settings.address, "kratzen_" + "0" * 43))
 
+    async def opened(self) -> None:
+        """Wait for what follows from the token alone; gRPC would forget it for a word that comes too late."""
+
 
 class HelloThenSilence(RawBot):
     """Says Hello and never answers."""
