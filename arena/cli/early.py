@@ -39,13 +39,23 @@ class EndedAtOnce:
 
 def _end(number: int, frame: object) -> None:
     del frame
+
+    def leave(*_: object) -> None:
+        # As a shell has it, and `errors` too.
+        os._exit(128 + number)
+
+    # A terminal that was stopped may not take the word: another signal is the end then, or a second's time.
+    for other in ending_signals():
+        signal.signal(other, leave)
+    if hasattr(signal, "alarm"):
+        signal.signal(signal.SIGALRM, leave)
+        signal.alarm(1)
     try:  # noqa: SIM105 - contextlib would be one import more
         os.write(2, b"kratzen: interrupted\n")
     except OSError:
         # Nobody reads it, as when the terminal is gone.
         pass
-    # As a shell has it, and `errors` too.
-    os._exit(128 + number)
+    leave()
 
 
 def main() -> None:

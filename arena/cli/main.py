@@ -26,11 +26,11 @@ from arena.cli.errors import (
     EXIT_USAGE,
     CommandFailed,
 )
+from arena.cli.outlets import end_output, open_outlets
 from arena.cli.output import (
     drop_live_streams,
     drop_stdout,
     open_closed_streams,
-    outlive_terminals,
     write_plainly_where_needed,
 )
 from arena.text import escape
@@ -95,6 +95,15 @@ class LazyGroup(click.Group):
             check_traces()
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; once it is interrupted, nobody waits for output that is not taken."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Here and not later: click itself has something to print then.
+            end_output()
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -123,13 +132,16 @@ def check_traces(environment: Mapping[str, str] = os.environ) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `kratzen` and leave with its exit code."""
     open_closed_streams()
-    outlive_terminals()
+    open_outlets()
     write_plainly_where_needed()
     # Until a command has its own way to stop: as for Ctrl-C, everything that is open is closed.
     for number in ending_signals():
         if number != signal.SIGINT:
             signal.signal(number, _terminate)
     code = exit_code(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     if code in (EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED):
         _leave_at_once(code)
     sys.exit(code)
@@ -156,9 +168,6 @@ def _leave_at_once(code: int) -> NoReturn:
 
     To tidy up takes an interpreter a second on a busy machine, of the five that a stop has.
     """
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
     os._exit(code)
 
 

@@ -4,7 +4,6 @@ Loaded for every command, `--help` too: only light modules may be imported here.
 """
 
 import codecs
-import errno
 import io
 import json
 import os
@@ -12,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 import click
 
@@ -61,37 +60,11 @@ def write_plainly_where_needed() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
-class _TerminalFile(io.FileIO):
-    """A terminal that may be closed: what is written to it then goes nowhere, and is no failure."""
-
-    def write(self, data: Any, /) -> int:  # noqa: ANN401 - anything that has bytes, as FileIO takes it
-        """Write; a terminal that is gone says EIO, before or after the signal that tells of it."""
-        try:
-            return super().write(data)
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            _drop(self.fileno())
-            return len(data)
-
-
-def outlive_terminals() -> None:
-    """Let stdout and stderr fail no more once their terminal is closed, since SIGHUP may be told later."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper) and stream.isatty():
-            file = _TerminalFile(stream.fileno(), "w", closefd=False)
-            text = io.TextIOWrapper(
-                io.BufferedWriter(file), stream.encoding, stream.errors, line_buffering=True
-            )
-            setattr(sys, name, text)
-
-
 def drop_stdout() -> None:
     """Write to nowhere from here on, so that what is still in the buffer can fail no more."""
     out = _descriptor(sys.stdout)
     if out is not None:
-        _drop(out)
+        drop(out)
 
 
 def drop_live_streams() -> None:
@@ -102,7 +75,7 @@ def drop_live_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         descriptor = _descriptor(stream)
         if descriptor is not None and not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            _drop(descriptor)
+            drop(descriptor)
 
 
 def _descriptor(stream: TextIO) -> int | None:
@@ -113,7 +86,8 @@ def _descriptor(stream: TextIO) -> int | None:
         return None
 
 
-def _drop(descriptor: int) -> None:
+def drop(descriptor: int) -> None:
+    """Have a descriptor lead to nowhere from here on."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)

@@ -15,6 +15,7 @@ import click
 
 from arena.cli.early import HANG_UP, ending_signals
 from arena.cli.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
+from arena.cli.outlets import end_output
 from arena.cli.output import drop_live_streams
 from arena.tournament import STOP_GRACE_S
 
@@ -36,30 +37,44 @@ def say_stopping(how_to_go_on: str) -> None:
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """While the block runs, call `stop` with the name of the first signal; the second one is the end."""
-    is_stopped = is_hung_up = False
+    """While the block runs, call `stop` with the name of the first signal.
 
-    def on_signal(number: signal.Signals) -> None:
-        nonlocal is_stopped, is_hung_up
-        if not is_stopped:
-            is_stopped = True
-            stop(number.name)
-        elif number != HANG_UP:
-            # What was reported is on disk, and the supervisors end the bots when we are gone.
-            os._exit(EXIT_BY_SIGNAL[number.name])
+    After that a second one is the end, in the block and after it, whatever the process waits for: the loop,
+    which may stand still, is only needed for the first.
+    """
+    is_stopped = False
+    loop = asyncio.get_running_loop()
+
+    def on_first(number: int) -> None:
+        stop(signal.Signals(number).name)
         if number == HANG_UP:
-            is_hung_up = True
             drop_live_streams()
 
-    loop = asyncio.get_running_loop()
-    heeded = {number: signal.getsignal(number) for number in ending_signals()}
-    for number in heeded:
-        loop.add_signal_handler(number, on_signal, number)
+    def on_signal(number: int, frame: object) -> None:
+        nonlocal is_stopped
+        del frame
+        if not is_stopped:
+            is_stopped = True
+            end_output()
+            loop.call_soon_threadsafe(on_first, number)
+        elif number == HANG_UP:
+            drop_live_streams()
+        else:
+            # What was reported is on disk, and the supervisors end the bots when we are gone.
+            os._exit(EXIT_BY_SIGNAL[signal.Signals(number).name])
+
+    before = {number: signal.getsignal(number) for number in ending_signals()}
+    for number in before:
+        # Only by a handler of its own does a signal wake the loop, wherever that waits.
+        loop.add_signal_handler(number, _wake)
+        signal.signal(number, on_signal)
     try:
         yield
     finally:
-        for number in heeded:
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
-        if HANG_UP in heeded:
-            # What is left to do after the block is not cut short by a second one.
-            signal.signal(HANG_UP, signal.SIG_IGN if is_hung_up else heeded[HANG_UP])
+            signal.signal(number, on_signal if is_stopped else handler)
+
+
+def _wake() -> None:
+    """What the loop does of a signal by itself: it goes on."""

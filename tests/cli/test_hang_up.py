@@ -4,6 +4,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final
 import click
 import pytest
 
-from arena.cli.output import outlive_terminals
+from arena.cli.outlets import open_outlets
 from tests.arena.served import KRATZEN, LIMIT_S, RawStream, end, environment, served
 from tests.arena.test_serve import assert_told_to_come_back
 from tests.cli.calling import HEAD
@@ -48,6 +49,16 @@ class Terminal:
         while "\n" not in shown.partition("KRATZEN_ADDRESS=")[2]:
             shown += os.read(self._ours, 1000).decode()
         return shown.partition("KRATZEN_ADDRESS=")[2].split()[0]
+
+    def shows(self, text: str) -> None:
+        """Return once it has shown a text."""
+        shown = ""
+        while text not in shown:
+            shown += os.read(self._ours, 1000).decode()
+
+    def stop_output(self) -> None:
+        """Have it take nothing more, as after Ctrl-S."""
+        termios.tcflow(self._theirs, termios.TCOOFF)
 
     def close(self) -> int:
         """Close the terminal, as a window is closed; the exit code of what ran in it."""
@@ -85,7 +96,7 @@ def test_what_is_written_before_the_signal_is_handled_is_no_failure(monkeypatch:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w", encoding="utf-8") as out:
         monkeypatch.setattr("sys.stdout", out)
-        outlive_terminals()
+        open_outlets()
         os.close(ours)
         for _ in range(2):
             click.echo("nobody reads this")
