@@ -9,15 +9,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from arena.cli.errors import CommandFailed
+
 PREFIX: Final = "kratzen-sock-"
 SOCKET: Final = "arena.sock"
 
 
+SHORT_PLACE: Final = Path("/tmp")  # noqa: S108 - the folder in it gets a name of its own, and is ours alone
+"""Where it is made when the path of the usual place is too long for a socket's."""
+MAX_SOCKET_BYTES: Final = 107
+"""The longest path that Linux takes for a socket (`sun_path`)."""
+_RANDOM_LENGTH: Final = 8
+"""What `tempfile` makes a name different by."""
+
+
 @contextmanager
 def socket_folder() -> Iterator[Path]:
-    """A new folder among those for temporary files, locked for as long as this process has it."""
+    """A new folder among those for temporary files, locked for as long as this process has it.
+
+    Raises:
+        CommandFailed: there is no place for it.
+    """
     remove_left_over()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+    with _new_folder() as folder:
         lock = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -26,13 +40,28 @@ def socket_folder() -> Iterator[Path]:
             os.close(lock)
 
 
+def _new_folder() -> "tempfile.TemporaryDirectory[str]":
+    usual = Path(tempfile.gettempdir())
+    longest = usual / f"{PREFIX}{'x' * _RANDOM_LENGTH}" / SOCKET
+    if len(os.fsencode(longest)) <= MAX_SOCKET_BYTES:
+        return tempfile.TemporaryDirectory(prefix=PREFIX)
+    try:
+        return tempfile.TemporaryDirectory(prefix=PREFIX, dir=SHORT_PLACE)
+    except OSError as error:
+        raise CommandFailed(
+            f"the arena's socket has no place: {usual} (TMPDIR) is too long a path for one, and "
+            f"{SHORT_PLACE} cannot be used ({error.strerror}): set TMPDIR to a shorter path"
+        ) from None
+
+
 def remove_left_over() -> None:
     """Remove the folders whose arenas are gone: killed, they could not do it themselves."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        # One that has no socket yet may be just about to be locked. Others' folders cannot be opened.
-        if (folder / SOCKET).is_socket():
+    for place in {Path(tempfile.gettempdir()), SHORT_PLACE}:
+        for folder in place.glob(f"{PREFIX}*"):
+            # One that has no socket yet may be just about to be locked. Others' folders cannot be opened.
             with suppress(OSError):
-                _remove_unless_locked(folder)
+                if (folder / SOCKET).is_socket():
+                    _remove_unless_locked(folder)
 
 
 def _remove_unless_locked(folder: Path) -> None:
