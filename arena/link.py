@@ -12,7 +12,7 @@ must not: bytes, sockets, tasks, a clock (time is an argument), the legality of 
 
 The host hands in what happened (`open`, `received`, `garbled`, `hello_expired`, `stalled`, `lost`) and
 what it wants said (`start`, `ask`, `tell`, `reject`, `settle`, `expire`, `end`, `reveal`,
-`close`; `cut` says nothing), collects what it should know (`take_events`), and takes what waits
+`close`, `shut`; `cut` says nothing), collects what it should know (`take_events`), and takes what waits
 for a stream as one batch (`take_batch`) whenever the stream's `wake` was called.
 """
 
@@ -478,6 +478,10 @@ class Link:
         """What the bot has come as."""
         self._revoked: _Revoked | None = None
         self._stream: Stream | None = None
+        self._unheard: set[Stream] = set()
+        """The streams that are open and have not said Hello."""
+        self._shut: tuple[GoodbyeReason, str] | None = None
+        """What every stream is told from here on, if none is to be let in any more."""
         self._down = Down(FaultCause.NO_HANDSHAKE, "")
         self._desks: dict[str, _Desk] = {}
         self._over: dict[str, _Desk] = {}
@@ -550,7 +554,12 @@ class Link:
 
     def open(self, wake: Callable[[], None]) -> Stream:
         """A new stream with the bot's token. It speaks for the bot once it has said Hello."""
-        return Stream(wake)
+        stream = Stream(wake)
+        if self._shut is None:
+            self._unheard.add(stream)
+        else:
+            self._close(stream, *self._shut)
+        return stream
 
     def received(self, stream: Stream, message: BotMessage, now_us: int) -> None:
         """The bot said something. What comes from a stream that is closed or lost is not heard."""
@@ -599,6 +608,7 @@ class Link:
     def lost(self, stream: Stream, note: str = "") -> None:
         """The stream is gone, or the bot has closed its side of it; a note says what may have led to it."""
         stream.live = False
+        self._unheard.discard(stream)
         if stream is self._stream:
             said = f"the link was lost: {note}" if note else "the link was lost"
             self._went_down(FaultCause.DISCONNECTED, said)
@@ -704,6 +714,13 @@ class Link:
         if self._stream is not None:
             self._close(self._stream, reason, detail, come_back=come_back)
 
+    def shut(self, reason: GoodbyeReason, detail: str) -> None:
+        """End the bot's stream, all that have not said Hello, and whatever is opened from here on."""
+        self._shut = (reason, detail)
+        self.close(reason, detail)
+        for stream in tuple(self._unheard):
+            self._close(stream, reason, detail)
+
     def cut(self, detail: str) -> None:
         """End the bot's stream without a word, as a network does that fails."""
         if self._stream is not None:
@@ -760,6 +777,7 @@ class Link:
         self.hello = replace(hello, max_sessions=min(hello.max_sessions, self.limits.max_sessions))
         self.leaving = False
         self._versions.add(hello.bot_version)
+        self._unheard.discard(stream)
         self._stream = stream
         self._events.append(Joined(self.hello))
         self._send(self._welcome(self.hello))
@@ -851,6 +869,7 @@ class Link:
         self, stream: Stream, reason: GoodbyeReason, detail: str, *, come_back: bool | None = None
     ) -> None:
         closing = _closing(reason, detail, come_back)
+        self._unheard.discard(stream)
         stream.close(closing)
         if stream is self._stream:
             self._went_down(_VIOLATIONS.get(reason, FaultCause.DISCONNECTED), detail)

@@ -188,6 +188,11 @@ class Member:
         self.link.close(reason, detail)
         self.carry()
 
+    def shut(self, reason: GoodbyeReason, detail: str) -> None:
+        """End every stream of the bot, those too on which it has not said Hello, now and from here on."""
+        self.link.shut(reason, detail)
+        self.carry()
+
     def cut(self, detail: str) -> None:
         """End the bot's stream without a word, if one is up."""
         self.link.cut(detail)
@@ -394,13 +399,16 @@ class Lobby:
         self.limits = LinkLimits() if limits is None else limits
         self.on_joined: Callable[[str, Hello], None] = _nobody_asks
         self._members: dict[str, Member] = {}
+        self._closed: tuple[GoodbyeReason, str] | None = None
+        """What was said when it was closed, if it was."""
 
     def member(self, name: str) -> Member:
         """The member of that name, who need not have been there yet."""
         if name not in self._members:
-            self._members[name] = Member(
-                name, self.patience, self._arena_version, self.limits, self._tell_joined
-            )
+            member = Member(name, self.patience, self._arena_version, self.limits, self._tell_joined)
+            self._members[name] = member
+            if self._closed is not None:
+                member.shut(*self._closed)
         return self._members[name]
 
     def _tell_joined(self, name: str, hello: Hello) -> None:
@@ -411,9 +419,10 @@ class Lobby:
         self._members.pop(name, None)
 
     def close(self, reason: GoodbyeReason, detail: str) -> None:
-        """End every stream that is up."""
+        """End every stream, those too on which no Hello was said, now and from here on."""
+        self._closed = (reason, detail)
         for member in self._members.values():
-            member.close(reason, detail)
+            member.shut(reason, detail)
 
     async def wait_for_one(self, names: Collection[str]) -> None:
         """Wait until one of these bots is there or gone."""

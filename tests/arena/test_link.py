@@ -227,6 +227,32 @@ def test_a_stream_without_hello_is_closed(table: Table) -> None:
     assert table.link.absence is FaultCause.NO_HANDSHAKE
 
 
+def test_to_shut_a_link_ends_the_streams_without_hello_too(table: Table) -> None:
+    """Each with the same last word; one that is lost, or was closed before, is left as it is."""
+    lost, closed, silent = table.open(), table.open(), table.open()
+    living = table.join()
+    table.link.lost(lost)
+    table.link.hello_expired(closed)
+    before = closed.closing
+    table.link.take_events()
+    table.link.shut(GoodbyeReason.STOPPING, "bye")
+    told = statuses(GoodbyeReason.STOPPING, CloseStatus.UNAVAILABLE, "bye", come_back=True)
+    assert [stream.closing for stream in (living, silent, closed, lost)] == [told, told, before, None]
+    assert table.read(silent) == (told.goodbye,)
+    assert table.link.take_events() == [Down(FaultCause.DISCONNECTED, "bye"), TurnedAway(told.goodbye)]
+
+
+def test_a_stream_of_a_link_that_is_shut_hears_why(table: Table) -> None:
+    """One that is opened only then is told at once, and its Hello is not heard."""
+    table.link.shut(GoodbyeReason.STOPPING, "bye")
+    stream = table.open()
+    table.say(stream, HELLO)
+    told = statuses(GoodbyeReason.STOPPING, CloseStatus.UNAVAILABLE, "bye", come_back=True)
+    assert stream.closing == told
+    assert table.read(stream) == (told.goodbye,)
+    assert table.link.absence is FaultCause.NO_HANDSHAKE
+
+
 def test_the_hello_limit_spares_whoever_said_hello(table: Table) -> None:
     """The deadline has no effect once Hello was accepted."""
     stream = table.join()

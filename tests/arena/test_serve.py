@@ -442,6 +442,16 @@ def assert_told_to_come_back(stream: RawStream) -> None:
     assert stream.details == detail
 
 
+def test_who_has_not_said_hello_yet_is_told_too(tmp_path: Path) -> None:
+    """A stream that has only just been opened, beside one that has said Hello, hears the same."""
+    with served(tmp_path) as arena, arena.client() as client:
+        token = client.register_bot("alice")
+        streams = [RawStream(arena.address, token), RawStream(arena.address, token, says_hello=False)]
+        assert arena.stop()[0] == 0
+        for stream in streams:
+            assert_told_to_come_back(stream)
+
+
 def test_a_check_does_not_hold_it_up(tmp_path: Path) -> None:
     """While a bot that is checked leaves a question open the arena is out in 5 s, and both are told why."""
     with served(tmp_path) as arena, arena.client() as client:

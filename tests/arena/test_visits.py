@@ -212,3 +212,14 @@ def test_what_a_bot_brings_about_at_will_is_logged_once_a_second_and_counted(vis
         ("bot away", visits - 1),
         ("bot joined", visits),
     ]
+
+
+def test_a_lobby_that_is_closed_tells_whoever_comes_then(visitor: Visitor) -> None:
+    """Whether the bot had been there before or not: its stream ends with what the lobby was closed with."""
+    lobby = Lobby(visitor.time, arena_version="0")
+    before = lobby.member("alice").link
+    lobby.close(GoodbyeReason.STOPPING, "the arena stops")
+    for link in (before, lobby.member("bob").link):
+        closing = link.open(nothing).closing
+        assert closing is not None
+        assert closing.goodbye.detail == "the arena stops"
