@@ -87,8 +87,9 @@ class Hall:
         self._entries: dict[str, Entry] = {}
         self._running: dict[str, HostedTournament] = {}
         self._plays: dict[str, asyncio.Task[None]] = {}
-        self._beginnings: set[asyncio.Task[Any]] = set()
-        """What is begun with and may be broken off: schedules that are made, bots that are started."""
+        self._beginnings: dict[asyncio.Task[Any], str] = {}
+        """What is begun with and may be broken off, and the tournament that it is for, once that has an id:
+        schedules that are made, bots that are started."""
         self._failures: dict[str, str] = {}
         self._checks: dict[str, RunningCheck] = {}
         """The checks that are being made, by the bot's name."""
@@ -130,17 +131,21 @@ class Hall:
         for beginning in self._beginnings:
             beginning.cancel()
 
-    async def _breakable(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do what takes long and leaves nothing behind; RefusedError when the arena stops, or is to."""
+    async def _breakable(self, begin: Callable[[], Coroutine[Any, Any, T]], tournament_id: str = "") -> T:
+        """Do what takes long and leaves nothing behind; RefusedError when that is broken off."""
         self._check_open()
         beginning = asyncio.create_task(begin())
-        self._beginnings.add(beginning)
-        beginning.add_done_callback(self._beginnings.discard)
+        self._beginnings[beginning] = tournament_id
         try:
-            return await beginning
-        except asyncio.CancelledError:
+            await asyncio.wait([beginning])
+        finally:
+            # Unless it is over, whoever waited for it is cancelled.
+            beginning.cancel()
+            del self._beginnings[beginning]
+        if beginning.cancelled():
             self._check_open()
-            raise
+            raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} was stopped before it began")
+        return beginning.result()
 
     def _stop_all(self) -> dict[str, HostedTournament]:
         """Tell every running tournament to stop; these, by id."""
@@ -228,7 +233,7 @@ class Hall:
         """
         if tournament.tournament.seed is None:
             tournament = tournament.with_seed(secrets.token_hex(32))
-        await _check_bot_folder(tournament, bot_folder)
+        await self._breakable(lambda: _check_bot_folder(tournament, bot_folder))
         blocks = await self._breakable(lambda: _scheduled(tournament))
         async with self._turn:
             registry = self._its_registry()
@@ -268,17 +273,23 @@ class Hall:
         return hosted.status()
 
     async def stop(self, tournament_id: str) -> TournamentStatus:
-        """Stop a tournament and wait until it is written down.
+        """Stop a tournament and wait until it is written down; one that is just being started is not started.
 
         Raises:
             RefusedError: it does not run.
         """
         self._entry(tournament_id)
+        beginnings = [task for task, its_id in self._beginnings.items() if its_id == tournament_id]
         hosted = self._running.get(tournament_id)
-        if hosted is None:
+        if hosted is not None:
+            hosted.stop()
+            await self._ended(tournament_id)
+        elif beginnings:
+            for beginning in beginnings:
+                beginning.cancel()
+            await asyncio.wait(beginnings)
+        else:
             raise RefusedError(Refusal.NOT_NOW, f"tournament {tournament_id} is not running")
-        hosted.stop()
-        await self._ended(tournament_id)
         return await self.status(tournament_id)
 
     async def tournaments(self) -> tuple[TournamentStatus, ...]:
@@ -402,7 +413,7 @@ class Hall:
             RefusedError: it is finished, its bots are not those that it needs, or the arena stops meanwhile.
             StoreError: its store cannot be used.
         """
-        return await self._breakable(lambda: self._make_ready(entry, store))
+        return await self._breakable(lambda: self._make_ready(entry, store), entry.tournament_id)
 
     async def _make_ready(self, entry: Entry, store: Store) -> HostedTournament:
         account = await self._open_account(store)
@@ -571,7 +582,7 @@ class Hall:
 async def _check_bot_folder(tournament: TournamentFile, bot_folder: str) -> None:
     """Raise RefusedError when bots are to be started here and the folder of their files is not there."""
     has_local = any(bot.command is not None for bot in tournament.bots)
-    if has_local and not await asyncio.to_thread(_is_folder, bot_folder):
+    if has_local and not await on_own_thread(lambda: _is_folder(bot_folder)):
         raise RefusedError(
             Refusal.BAD_INPUT,
             "bots with a command are started on the arena's machine, and the folder of their files, "

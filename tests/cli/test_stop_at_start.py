@@ -91,6 +91,19 @@ def test_an_arena_that_reads_its_bots_files_stops_in_time(endless: Path, tmp_pat
             asked.result(LIMIT_S)
 
 
+def test_a_start_that_takes_too_long_can_be_stopped(endless: Path, tmp_path: Path) -> None:
+    """Who asked for it is told, and what waited for it goes on."""
+    with served(tmp_path / "data") as arena, arena.client() as client, ThreadPoolExecutor(2) as aside:
+        its_id = client.create_tournament(HEAD + BOTS, str(tmp_path)).tournament_id
+        asked = aside.submit(client.start_tournament, its_id)
+        with being_read(endless):
+            added = aside.submit(client.register_bot, "alice")
+            assert client.stop_tournament(its_id).state is TournamentState.CREATED
+            assert added.result(LIMIT_S)
+        with pytest.raises(AdminError, match=f"tournament {its_id} was stopped before it began"):
+            asked.result(LIMIT_S)
+
+
 async def test_a_start_that_hangs_is_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What watches over a bot does not say that it started: the arena stops all the same, in time."""
     pipe = tmp_path / "pipe"
