@@ -419,8 +419,8 @@ class _Desk:
         if self.handed_at_us is None:
             self.handed_at_us = now_us
 
-    def held_up(self) -> None:
-        """The bot did not read what its transport held when the open request was to be handed over."""
+    def count_from_asking(self) -> None:
+        """No transport took the open request when it was to be handed over: its clock runs since then."""
         if self.handed_at_us is None:
             self.handed_at_us = self.asked_at_us
 
@@ -774,6 +774,7 @@ class Link:
             detail = "another stream with this bot's token took over: run one process a token"
             old, self._stream = self._stream, None
             old.close(_closing(GoodbyeReason.REPLACED, detail))
+            self._count_from_asking()
         self.hello = replace(hello, max_sessions=min(hello.max_sessions, self.limits.max_sessions))
         self.leaving = False
         self._versions.add(hello.bot_version)
@@ -826,7 +827,7 @@ class Link:
             return message
         desk = self._desks[message.session_id]
         if is_held_up:
-            desk.held_up()
+            desk.count_from_asking()
             message = replace(message, time_left_ms=desk.time_left_ms(now_us))
         desk.handed(now_us)
         return message
@@ -880,10 +881,14 @@ class Link:
         """No stream is up any more. Requests that were not sent yet count from when they were asked."""
         self._stream = None
         self._down = Down(cause, detail)
-        for desk in self._desks.values():
-            if desk.request is not None and desk.handed_at_us is None:
-                desk.handed_at_us = desk.asked_at_us
+        self._count_from_asking()
         self._events.append(self._down)
+
+    def _count_from_asking(self) -> None:
+        """The clocks of requests that no stream has taken run from when they were asked."""
+        for desk in self._desks.values():
+            if desk.request is not None:
+                desk.count_from_asking()
 
 
 def _answer_count(message: Answers | Leave) -> int:

@@ -825,6 +825,19 @@ def test_a_second_stream_takes_over(table: Table) -> None:
     assert table.link.absence is None
 
 
+def test_a_takeover_gains_no_time(table: Table) -> None:
+    """A request that the first stream had not taken counts from the asking, as when the link is lost."""
+    table.join()
+    table.link.start(start_of("s1"))
+    table.now_us = 10 * MS
+    table.ask("s1", 1)
+    table.now_us = 4000 * MS
+    second = table.open()
+    table.say(second, HELLO)
+    table.read(second)
+    assert table.link.handed_at_us("s1", 1) == 10 * MS
+
+
 def test_a_stream_takes_over_only_by_hello(table: Table) -> None:
     """A second stream that says nothing does not disturb the first."""
     first = table.join()
