@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Final, Literal, Self, TypeAlias, assert_never
 
 import msgspec
+import structlog
 
+from arena.aside import on_own_thread
 from arena.bot_command import CommandError, find_program, search_path
 from arena.config import Sandbox
 from arena.sandbox import box_words, find_bwrap, socket_path
@@ -30,8 +32,12 @@ from arena.text import escape, is_bot_name
 if sys.platform == "linux":  # Elsewhere no bot is started, and what a supervisor needs may not be there.
     from arena.supervisor import remove_folder
 
+log = structlog.get_logger()
+
 SUPERVISOR: Final = Path(__file__).with_name("supervisor.py")
 
+CLEAR_LIMIT_S = 1.0
+"""How long a bot's end waits for its folder to be removed, as a stop of the arena has only seconds."""
 STOP_LIMIT_S: Final = 0.5
 """A supervisor is done soon after its grace; one that is not was itself stopped, or is stuck or far behind.
 
@@ -278,7 +284,19 @@ class BotProcess:
             if not self._first.done():
                 self._first.set_result(None)
         await asyncio.to_thread(self._supervised.collect, lost=not isinstance(last, _Ended | _NotStarted))
+        await self._clear_up()
         return _exit_report(last, self._supervised)
+
+    async def _clear_up(self) -> None:
+        """Remove what a stop left the supervisor no time for; that goes on by itself when it takes long."""
+        folder = self._supervised.folder
+        if not await asyncio.to_thread(os.path.lexists, folder):
+            return
+        try:
+            async with asyncio.timeout(CLEAR_LIMIT_S):
+                await on_own_thread(lambda: remove_folder(str(folder)))
+        except TimeoutError:
+            log.warning("a bot's folder takes long to remove", bot=self.start.name, folder=str(folder))
 
     async def _next_report(self) -> _Report | None:
         """The next report, None at the end; a line that is none ends the supervisor.
@@ -310,17 +328,14 @@ class _Supervised:
             self.process.stdin.close()
 
     def collect(self, *, lost: bool) -> None:
-        """Wait for the supervisor, which is on its way out, and do for it what it left undone.
+        """Wait for the supervisor, which is on its way out, and end for it what is left if it was lost.
 
-        That is all if it was lost, and the rest of the folder if a stop left it no time for so many files.
         This takes a moment and is done in a thread.
         """
         self.process.wait()
         self.cut()
         if lost:
             kill_by_folder(self.folder)
-        if os.path.lexists(self.folder):
-            remove_folder(str(self.folder))
 
 
 def kill_by_folder(folder: Path) -> None:

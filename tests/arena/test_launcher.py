@@ -3,10 +3,12 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ import grpc
 import grpc.aio
 import psutil
 import pytest
+from structlog.testing import capture_logs
 
 from arena import launcher
 from arena.config import Sandbox
@@ -456,6 +459,34 @@ async def test_a_stop_leaves_no_folder_however_much_is_in_it(
         assert await asyncio.to_thread(os.listdir, own_folders / folder) == ["a"]
         report = await bot.stop()
     assert report.kind is ExitKind.STOPPED
+    assert await asyncio.to_thread(os.listdir, own_folders) == []
+
+
+async def test_a_stop_does_not_wait_for_ever_for_a_folder(
+    bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder with more than can be removed in time is removed while the arena goes on, and logged (F9)."""
+    script = tmp_path / "supervisor.py"
+    script.write_text(SLOW_TO_CLEAR_UP.format(arena=str(launcher.SUPERVISOR.parent)))
+    monkeypatch.setattr(launcher, "SUPERVISOR", script)
+    goes_on, removed = threading.Event(), threading.Event()
+
+    def remove_at_length(folder: str) -> None:
+        goes_on.wait()
+        shutil.rmtree(folder)
+        removed.set()
+
+    monkeypatch.setattr(launcher, "remove_folder", remove_at_length)
+    monkeypatch.setattr(launcher, "CLEAR_LIMIT_S", 0.01)
+    with Witness(tmp_path) as witness:
+        bot = await bots.start(a_start(*witness.script("kept = meet('bot')\n" + FOR_EVER)))
+        await asyncio.to_thread(witness.meet, "bot")
+        with capture_logs() as logs:
+            report = await bot.stop()
+    assert report.kind is ExitKind.STOPPED
+    assert [entry["event"] for entry in logs] == ["a bot's folder takes long to remove"]
+    goes_on.set()
+    assert await asyncio.to_thread(removed.wait, 20)
     assert await asyncio.to_thread(os.listdir, own_folders) == []
 
 
