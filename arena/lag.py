@@ -30,6 +30,9 @@ IN_TIME_US: Final = 5_000
 MOST_DOUBT_US: Final = 500_000
 """More time than this nobody gains by an arena or a machine that has too much to do."""
 
+_ENOUGH_BEATS: Final = 100
+"""Of so many, one may be late."""
+
 _KEPT_PAUSES: Final = 4096
 
 _KEPT_WAITS: Final = 6000
@@ -63,8 +66,11 @@ class Heartbeat:
 
     @property
     def is_late(self) -> bool:
-        """Whether the loop has more to do than it can in time: the arena takes on less then."""
-        return self.p99_us > LATE_US
+        """Whether the loop has more to do than it can in time: the arena takes on less then.
+
+        Of fewer beats than a hundred nothing is said: one of them alone would do.
+        """
+        return len(self._window) >= _ENOUGH_BEATS and self.p99_us > LATE_US
 
     def beat(self, now_us: int, waited_us: int = 0) -> None:
         """A beat, `BEAT_US` after the last if all is well.

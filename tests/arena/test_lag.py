@@ -94,8 +94,14 @@ def test_one_late_beat_in_a_hundred_is_borne_and_two_are_not() -> None:
 
 
 def test_an_arena_that_has_just_begun_is_not_late() -> None:
-    """Without a beat there is nothing to judge by."""
-    assert Heartbeat(0).p99_us == 0
+    """Without a beat there is nothing to judge by, and with a few of them not enough: one says nothing."""
+    heartbeat = Heartbeat(0)
+    assert heartbeat.p99_us == 0
+    heartbeat.beat(BEAT_US + LATE_US + 1)
+    assert not heartbeat.is_late
+    for number in range(1, 100):
+        heartbeat.beat((number + 1) * (BEAT_US + LATE_US + 1))
+        assert heartbeat.is_late is (number == 99)
 
 
 def test_what_the_loop_waited_for_a_processor_is_open_to_doubt() -> None:
