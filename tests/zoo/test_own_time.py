@@ -181,8 +181,8 @@ async def test_a_request_that_was_never_sent_is_found(
     """Where a bot is timed out for a request that did not leave the arena, no journal has it: F5 can fail."""
     whole, lost = Link.take_batch, list[Request]()
 
-    def lossy(link: Link, stream: Stream, now_us: int) -> tuple[ArenaMessage, ...]:
-        batch = whole(link, stream, now_us)
+    def lossy(link: Link, stream: Stream, now_us: int, *, spared_us: int = 0) -> tuple[ArenaMessage, ...]:
+        batch = whole(link, stream, now_us, spared_us=spared_us)
         if not lost:
             lost.extend([message for message in batch if isinstance(message, Request)])
             return tuple([message for message in batch if not isinstance(message, Request)])
