@@ -97,7 +97,8 @@ def open_outlets() -> None:
                 io.BufferedWriter(Outlet(stream.fileno())),
                 stream.encoding,
                 stream.errors,
-                line_buffering=stream.line_buffering,
+                # One that keeps nothing back (PYTHONUNBUFFERED) is to keep back no line.
+                line_buffering=stream.line_buffering or stream.write_through,
             )
             setattr(sys, name, text)
 

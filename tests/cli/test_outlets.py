@@ -41,6 +41,15 @@ from arena.cli.early import EndedAtOnce
 with EndedAtOnce(): os.kill(os.getpid(), signal.SIGTERM); signal.pause()
 """
 
+TELLS: Final = """
+import os, sys
+from arena.cli.outlets import open_outlets
+open_outlets()
+sys.stderr.write("told\\n")
+os._exit(0)
+"""
+"""A command that ends as by a kill after it has said something."""
+
 
 @contextmanager
 def full_pipe() -> Iterator[int]:
@@ -156,3 +165,15 @@ def test_what_is_read_late_is_whole(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     out, _ = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out.split()) == (0, [str(number) for number in range(20_000)])
+
+
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["plain", "unbuffered"])
+def test_what_is_told_on_stderr_is_not_kept_back(variables: dict[str, str]) -> None:
+    """Each line is there at once, whether the interpreter is told so or not."""
+    told = subprocess.run(
+        [sys.executable, "-c", TELLS],
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        check=True,
+    )
+    assert told.stderr == b"told\n"
