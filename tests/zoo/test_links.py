@@ -254,6 +254,10 @@ async def test_a_deadline_of_the_call_costs_the_link_and_no_more() -> None:
 # ------------------------------------------------------------------ through a wire that can be spoilt
 
 
+LOST: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL)
+"""How a stream ends whose link is lost; the second is gRPC's own, for a write that came too late."""
+
+
 class Wired(RawBot):
     """Plays through a wire, which is spoilt when it is first asked; dials again when it is cut.
 
@@ -278,7 +282,7 @@ class Wired(RawBot):
     async def play(self) -> None:
         """Play on as many streams as it takes."""
         await self.converse()
-        while self.status is not None and self.status[0] is grpc.StatusCode.UNAVAILABLE:
+        while self.status is not None and self.status[0] in LOST:
             # The arena may be gone for good, which is found out at once, again and again.
             await asyncio.sleep(REDIAL_S)
             await self.converse()
