@@ -444,13 +444,19 @@ sys.exit(supervisor.main([]))
 """A supervisor whose bot left so many files that it comes to no end with them."""
 
 
-async def test_a_stop_leaves_no_folder_however_much_is_in_it(
-    bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What its supervisor has no time to remove is removed all the same, even where rights are missing."""
+@pytest.fixture
+def _slow_to_clear_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No supervisor has time to remove its bot's folder."""
     script = tmp_path / "supervisor.py"
     script.write_text(SLOW_TO_CLEAR_UP.format(arena=str(launcher.SUPERVISOR.parent)))
     monkeypatch.setattr(launcher, "SUPERVISOR", script)
+
+
+@pytest.mark.usefixtures("_slow_to_clear_up")
+async def test_a_stop_leaves_no_folder_however_much_is_in_it(
+    bots: Launcher, own_folders: Path, tmp_path: Path
+) -> None:
+    """What its supervisor has no time to remove is removed all the same, even where rights are missing."""
     with Witness(tmp_path) as witness:
         body = "os.mkdir('a')\nopen('a/b', 'w').close()\nos.chmod('a', 0)\nkept = meet('bot')\n" + FOR_EVER
         bot = await bots.start(a_start(*witness.script(body)))
@@ -462,13 +468,11 @@ async def test_a_stop_leaves_no_folder_however_much_is_in_it(
     assert await asyncio.to_thread(os.listdir, own_folders) == []
 
 
+@pytest.mark.usefixtures("_slow_to_clear_up")
 async def test_a_stop_does_not_wait_for_ever_for_a_folder(
     bots: Launcher, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder with more than can be removed in time is removed while the arena goes on, and logged (F9)."""
-    script = tmp_path / "supervisor.py"
-    script.write_text(SLOW_TO_CLEAR_UP.format(arena=str(launcher.SUPERVISOR.parent)))
-    monkeypatch.setattr(launcher, "SUPERVISOR", script)
     goes_on, removed = threading.Event(), threading.Event()
 
     def remove_at_length(folder: str) -> None:
